@@ -1,3 +1,5 @@
 //! Diagnoses the answers of retrieval-augmented applications.
 //!
 //! Modules stand in the order in which data flows through them; ARCHITECTURE.md tells what each may use.
+
+pub mod domain;
