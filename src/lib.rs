@@ -3,3 +3,4 @@
 //! Modules stand in the order in which data flows through them; ARCHITECTURE.md tells what each may use.
 
 pub mod domain;
+pub mod text;

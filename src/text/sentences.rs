@@ -1,0 +1,210 @@
+//! Sentences and statements.
+//!
+//! Sentences are those of UAX #29, with three repairs: an abbreviation ends none, a list marker is none, and a line that
+//! goes on in lower case goes on with its sentence. Ends of lines end a sentence otherwise, so list items and table rows
+//! stand by themselves.
+
+use std::ops::Range;
+
+use unicode_segmentation::UnicodeSegmentation as _;
+
+use super::numbers::sign_start;
+
+/// Abbreviations that end in a full stop and end no sentence.
+const ABBREVIATIONS: &[&str] = &[
+    "approx.", "art.", "bzw.", "ca.", "cf.", "dr.", "e.g.", "etc.", "fig.", "i.e.", "inc.", "jr.",
+    "ltd.", "max.", "min.", "mr.", "mrs.", "ms.", "nr.", "p.", "pp.", "prof.", "sec.", "sr.",
+    "st.", "u.k.", "u.s.", "vs.",
+];
+
+/// A piece of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Passage<'a> {
+    /// The piece.
+    pub text: &'a str,
+    /// Where it stands, in code points.
+    pub span: Range<usize>,
+}
+
+/// The sentences of a text in order, without surrounding white space.
+pub fn sentences(text: &str) -> Vec<Passage<'_>> {
+    let mut ranges: Vec<Range<usize>> = Vec::new();
+    for (start, piece) in text.split_sentence_bound_indices() {
+        match ranges.last_mut() {
+            Some(last) if goes_on(&text[last.clone()], piece) => last.end = start + piece.len(),
+            _ => ranges.push(start..start + piece.len()),
+        }
+    }
+    passages(text, ranges)
+}
+
+/// The statements of an answer: its sentences that hold a word, without list markers.
+pub fn statements(answer: &str) -> Vec<Passage<'_>> {
+    sentences(answer)
+        .into_iter()
+        .map(without_marker)
+        .filter(|passage| passage.text.chars().any(char::is_alphanumeric))
+        .collect()
+}
+
+/// Whether a sentence that seems to end with `before` goes on with `after`.
+fn goes_on(before: &str, after: &str) -> bool {
+    let shown = before.trim_end();
+    let new_line = before.ends_with(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}']);
+    if new_line {
+        let one_line = before[shown.len()..].matches('\n').count() <= 1;
+        let ends = shown.ends_with(['.', '!', '?', ':', ';', '。', '！', '？', '।', '؟', '|']);
+        let starts_low = after.trim_start().starts_with(char::is_lowercase);
+        return one_line
+            && !ends
+            && starts_low
+            && !shown.is_empty()
+            && !after.starts_with(['\n', '\r']);
+    }
+    let last = shown
+        .rsplit(char::is_whitespace)
+        .next()
+        .unwrap_or_default()
+        .trim_start_matches(|c: char| !c.is_alphanumeric());
+    is_initial(last) || is_ordinal_marker(shown) || {
+        let low = last.to_lowercase();
+        ABBREVIATIONS.binary_search(&low.as_str()).is_ok()
+    }
+}
+
+/// `J.`, but not `I.`, which is more often the pronoun at an end.
+fn is_initial(word: &str) -> bool {
+    let mut chars = word.chars();
+    matches!((chars.next(), chars.next(), chars.next()), (Some(c), Some('.'), None) if c.is_uppercase() && c != 'I')
+}
+
+/// A line that is only `12.` so far.
+fn is_ordinal_marker(line: &str) -> bool {
+    line.strip_suffix('.').is_some_and(|digits| {
+        (1..=3).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit())
+    })
+}
+
+/// Cuts the list marker off.
+fn without_marker(passage: Passage<'_>) -> Passage<'_> {
+    let (marker, rest) = passage.text.split_at(marker_length(passage.text));
+    Passage {
+        text: rest,
+        span: passage.span.start + marker.chars().count()..passage.span.end,
+    }
+}
+
+/// The bytes of `-`, `*`, `#`, `>`, `1.` and `2)` at the start of a sentence; the sign of a number is no marker.
+pub fn marker_length(sentence: &str) -> usize {
+    let is_marker =
+        |c: char| c.is_whitespace() || matches!(c, '-' | '*' | '•' | '#' | '>' | '–' | '+');
+    let bare = sentence.trim_start_matches(is_marker);
+    let bare = if bare.starts_with(char::is_numeric) {
+        &sentence[sign_start(sentence, sentence.len() - bare.len())..]
+    } else {
+        bare
+    };
+    let digits = bare.bytes().take_while(u8::is_ascii_digit).count();
+    let after = &bare[digits..];
+    let numbered =
+        (1..=3).contains(&digits) && (after.starts_with(". ") || after.starts_with(") "));
+    let rest = if numbered {
+        after[2..].trim_start()
+    } else {
+        bare
+    };
+    sentence.len() - rest.len()
+}
+
+/// Byte ranges in order as passages without surrounding white space; blank ones go.
+fn passages(text: &str, ranges: Vec<Range<usize>>) -> Vec<Passage<'_>> {
+    let mut passages = Vec::with_capacity(ranges.len());
+    let mut byte = 0;
+    let mut chars = 0;
+    for range in ranges {
+        let whole = &text[range.clone()];
+        let start = range.end - whole.trim_start().len();
+        let shown = whole.trim();
+        if shown.is_empty() {
+            continue;
+        }
+        chars += text[byte..start].chars().count();
+        let length = shown.chars().count();
+        passages.push(Passage {
+            text: shown,
+            span: chars..chars + length,
+        });
+        chars += length;
+        byte = start + shown.len();
+    }
+    passages
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(answer: &str, expected: &[&str]) {
+        let found = statements(answer);
+        let texts: Vec<_> = found.iter().map(|passage| passage.text).collect();
+        assert_eq!(texts, expected);
+        for passage in &found {
+            let length = passage.span.len();
+            let there: String = answer
+                .chars()
+                .skip(passage.span.start)
+                .take(length)
+                .collect();
+            assert_eq!(there, passage.text);
+        }
+    }
+
+    #[test]
+    fn sentences_end_in_every_script() {
+        check(
+            "One is here. Two is there!",
+            &["One is here.", "Two is there!"],
+        );
+        check(
+            "犬は可能です。猫も可能です。",
+            &["犬は可能です。", "猫も可能です。"],
+        );
+        check("पहला वाक्य। दूसरा वाक्य।", &["पहला वाक्य।", "दूसरा वाक्य।"]);
+        check(
+            "هل هو مفتوح؟ نعم هو مفتوح.",
+            &["هل هو مفتوح؟", "نعم هو مفتوح."],
+        );
+    }
+
+    #[test]
+    fn abbreviations_and_decimals_end_no_sentence() {
+        check(
+            "Dr. Vale paid 2.50 to J. Orn.",
+            &["Dr. Vale paid 2.50 to J. Orn."],
+        );
+        check("Use oil, e.g. Olive oil.", &["Use oil, e.g. Olive oil."]);
+    }
+
+    #[test]
+    fn list_items_are_statements_without_their_markers() {
+        check(
+            "Steps:\n- Drain it\n* Dry it\n1. Close it\n2) Lock it",
+            &["Steps:", "Drain it", "Dry it", "Close it", "Lock it"],
+        );
+    }
+
+    #[test]
+    fn a_wrapped_line_goes_on() {
+        check(
+            "The lid must be\nclosed first.\nNext",
+            &["The lid must be\nclosed first.", "Next"],
+        );
+    }
+
+    #[test]
+    fn nothing_to_read_is_no_statement() {
+        check("", &[]);
+        check(" \n\0 🙂 ...", &[]);
+    }
+}
