@@ -4,3 +4,5 @@
 
 pub mod domain;
 pub mod text;
+pub mod policy;
+pub mod pricing;
