@@ -6,3 +6,4 @@ pub mod domain;
 pub mod text;
 pub mod policy;
 pub mod pricing;
+pub mod telemetry;

@@ -1,0 +1,214 @@
+//! Metric families over closed label sets.
+//!
+//! Every label of a family takes its values from a vocabulary or from names that the configuration closes, so the
+//! number of series is known before the first request, and a handle is looked up in an array and never by hashing.
+
+use std::sync::{Arc, OnceLock};
+
+use metrics::{Counter, Gauge, Histogram, Key, Label, Level, Metadata, Recorder};
+use metrics_exporter_prometheus::PrometheusRecorder;
+
+use super::MetricNames;
+use super::info::Info;
+use crate::domain::Vocabulary;
+
+/// What the exporter is told about every metric; it uses none of it.
+pub(super) const METADATA: Metadata<'static> = Metadata::new(module_path!(), Level::INFO, None);
+
+/// Registers families.
+pub(super) struct Registry<'a> {
+    pub(super) recorder: &'a Arc<PrometheusRecorder>,
+    pub(super) names: &'a MetricNames,
+}
+
+/// One metric with a handle for each combination of its labels.
+pub(super) struct Family<H> {
+    name: &'static str,
+    axes: Vec<Axis>,
+    handles: Vec<OnceLock<H>>,
+    recorder: Arc<PrometheusRecorder>,
+}
+
+/// One label and all values that it can take.
+pub(super) struct Axis {
+    label: &'static str,
+    values: Vec<String>,
+}
+
+/// A kind of metric that a recorder can register.
+pub(super) trait Handle: Sized {
+    /// Registers one series.
+    fn register(recorder: &PrometheusRecorder, key: &Key) -> Self;
+    /// Publishes the help of a family.
+    fn describe(recorder: &PrometheusRecorder, name: &'static str, help: &'static str);
+}
+
+impl Registry<'_> {
+    /// A family whose series appear with their first event.
+    pub(super) fn family<H: Handle>(
+        &self,
+        name: &'static str,
+        help: &'static str,
+        axes: Vec<Axis>,
+    ) -> Family<H> {
+        H::describe(self.recorder, name, help);
+        let size = axes.iter().map(|axis| axis.values.len()).product();
+        let handles = std::iter::repeat_with(OnceLock::new).take(size).collect();
+        Family {
+            name,
+            axes,
+            handles,
+            recorder: Arc::clone(self.recorder),
+        }
+    }
+
+    /// A family whose series are all present from the start, so that a rate over them begins at zero.
+    pub(super) fn present<H: Handle>(
+        &self,
+        name: &'static str,
+        help: &'static str,
+        axes: Vec<Axis>,
+    ) -> Family<H> {
+        let family = self.family(name, help, axes);
+        for index in 0..family.handles.len() {
+            family.series(index);
+        }
+        family
+    }
+
+    /// Gauges over ids; `labels` names the subject first and the value last.
+    pub(super) fn info(
+        &self,
+        name: &'static str,
+        help: &'static str,
+        labels: &[&'static str],
+    ) -> Info {
+        Gauge::describe(self.recorder, name, help);
+        Info::new(Arc::clone(self.recorder), name, labels)
+    }
+
+    /// The profiles of the configuration.
+    pub(super) fn profiles(&self) -> Axis {
+        Axis::named(
+            "profile",
+            self.names.profiles.iter().map(ToString::to_string),
+        )
+    }
+
+    /// The same, or none: an empty label is no label, so that what names no known profile makes no series for it.
+    pub(super) fn profiles_or_none(&self) -> Axis {
+        let mut axis = self.profiles();
+        axis.values.push(String::new());
+        axis
+    }
+
+    /// The judges of the configuration.
+    pub(super) fn judges(&self) -> Axis {
+        Axis::named("judge", self.names.judges.iter().map(ToString::to_string))
+    }
+}
+
+impl Axis {
+    /// A label whose values are a vocabulary.
+    pub(super) fn of<V: Vocabulary>(label: &'static str) -> Self {
+        Self::named(label, V::ALL.iter().map(|value| value.name()))
+    }
+
+    /// A label whose values are these.
+    pub(super) fn named<S: Into<String>>(
+        label: &'static str,
+        values: impl IntoIterator<Item = S>,
+    ) -> Self {
+        Self {
+            label,
+            values: values.into_iter().map(Into::into).collect(),
+        }
+    }
+
+    fn place(&self, value: &str) -> Option<usize> {
+        self.values.iter().position(|known| known == value)
+    }
+}
+
+impl<H: Handle> Family<H> {
+    /// The series at these places of its labels.
+    pub(super) fn at(&self, places: &[usize]) -> &H {
+        debug_assert_eq!(places.len(), self.axes.len(), "{}", self.name);
+        self.series(self.index(0, 0, places))
+    }
+
+    /// The series whose first label has this value and whose others stand at these places; `None` if the value is not
+    /// one that the label can take.
+    pub(super) fn named(&self, first: &str, others: &[usize]) -> Option<&H> {
+        debug_assert_eq!(1 + others.len(), self.axes.len(), "{}", self.name);
+        let start = self.place(0, first)?;
+        Some(self.series(self.index(start, 1, others)))
+    }
+
+    /// The place of a value of one of the labels, if that label can take it.
+    pub(super) fn place(&self, axis: usize, value: &str) -> Option<usize> {
+        self.axes.get(axis)?.place(value)
+    }
+
+    fn index(&self, start: usize, first_axis: usize, places: &[usize]) -> usize {
+        let axes = &self.axes[first_axis..];
+        places.iter().zip(axes).fold(start, |index, (place, axis)| {
+            index * axis.values.len() + place
+        })
+    }
+
+    fn series(&self, index: usize) -> &H {
+        self.handles[index].get_or_init(|| {
+            let mut rest = index;
+            let mut labels: Vec<Label> = self
+                .axes
+                .iter()
+                .rev()
+                .map(|axis| {
+                    let value = &axis.values[rest % axis.values.len()];
+                    rest /= axis.values.len();
+                    Label::new(axis.label, value.clone())
+                })
+                .collect();
+            labels.reverse();
+            H::register(&self.recorder, &Key::from_parts(self.name, labels))
+        })
+    }
+}
+
+/// Counts one more, where there is a series for it.
+pub(super) fn count(counter: Option<&Counter>) {
+    if let Some(counter) = counter {
+        counter.increment(1);
+    }
+}
+
+impl Handle for Counter {
+    fn register(recorder: &PrometheusRecorder, key: &Key) -> Self {
+        recorder.register_counter(key, &METADATA)
+    }
+
+    fn describe(recorder: &PrometheusRecorder, name: &'static str, help: &'static str) {
+        recorder.describe_counter(name.into(), None, help.into());
+    }
+}
+
+impl Handle for Gauge {
+    fn register(recorder: &PrometheusRecorder, key: &Key) -> Self {
+        recorder.register_gauge(key, &METADATA)
+    }
+
+    fn describe(recorder: &PrometheusRecorder, name: &'static str, help: &'static str) {
+        recorder.describe_gauge(name.into(), None, help.into());
+    }
+}
+
+impl Handle for Histogram {
+    fn register(recorder: &PrometheusRecorder, key: &Key) -> Self {
+        recorder.register_histogram(key, &METADATA)
+    }
+
+    fn describe(recorder: &PrometheusRecorder, name: &'static str, help: &'static str) {
+        recorder.describe_histogram(name.into(), None, help.into());
+    }
+}
