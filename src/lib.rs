@@ -7,3 +7,4 @@ pub mod text;
 pub mod policy;
 pub mod pricing;
 pub mod telemetry;
+pub mod artifact;

@@ -1,0 +1,10 @@
+//! File rows and snapshots: strict read, canonical write, sha256.
+//!
+//! Wire and file shapes live here and nowhere else; the types of the domain are never serialised whole.
+
+pub mod digest;
+pub mod lines;
+pub mod policy;
+pub mod pricing;
+pub mod replay;
+pub mod verdict;
