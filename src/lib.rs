@@ -8,3 +8,4 @@ pub mod policy;
 pub mod pricing;
 pub mod telemetry;
 pub mod artifact;
+pub mod judge;

@@ -1,0 +1,194 @@
+//! The replay judge: answers that were recorded in a file.
+//!
+//! A row is found by trace id and verified by the digest of what the judge saw; a row of another input is a protocol
+//! failure, and a trace without a row is unavailable as a whole.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+use super::reply::{Reply, ReplyKind};
+use super::{Answer, Ask, CallContext, Judge, JudgeError, JudgeInfo, JudgeType};
+use crate::artifact::replay::{ReplayRow, input_sha256};
+use crate::domain::diagnosis::Verdict;
+use crate::domain::dimension::DimensionSet;
+use crate::domain::failure::FailureReason;
+use crate::domain::judgment::{JudgmentDelivery, JudgmentSource};
+use crate::domain::outcome::JudgeCall;
+use crate::domain::trace::{JudgeId, TraceId};
+use crate::domain::vocabulary;
+use crate::telemetry::metrics::Metrics;
+use crate::telemetry::metrics::judges::InvalidAnswer;
+
+vocabulary! {
+    /// How a recorded row is bound to a trace.
+    "way to match recorded rows"
+    pub enum ReplayMatch {
+        /// By trace id, and every row must carry the digest of its input.
+        InputSha256 = "input_sha256",
+        /// By trace id; a row without a digest is taken as it is.
+        TraceId = "trace_id",
+    }
+}
+
+/// How recorded answers are replayed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReplayOptions {
+    /// The model that the configuration names; it is priced where a row names none.
+    pub model: Option<String>,
+    /// How a row is bound to its trace.
+    pub matching: ReplayMatch,
+    /// Whether to wait as long as the recorded call took.
+    pub simulate_latency: bool,
+}
+
+/// Answers from recorded rows.
+pub struct ReplayJudge {
+    info: JudgeInfo,
+    options: ReplayOptions,
+    rows: BTreeMap<TraceId, ReplayRow>,
+    metrics: Arc<Metrics>,
+}
+
+impl ReplayJudge {
+    /// A judge over the rows that were recorded of it.
+    pub fn new(
+        judge_id: JudgeId,
+        rows: BTreeMap<TraceId, ReplayRow>,
+        options: ReplayOptions,
+        metrics: Arc<Metrics>,
+    ) -> Self {
+        let info = JudgeInfo {
+            judge_id,
+            judge_type: JudgeType::Replay,
+            requested_model: options.model.clone(),
+            dimensions: DimensionSet::ALL,
+            source: None,
+            is_local: false,
+        };
+        Self {
+            info,
+            options,
+            rows,
+            metrics,
+        }
+    }
+
+    fn fail(&self, reason: FailureReason, detail: &str) -> JudgeError {
+        JudgeError::new(&self.info.judge_id, reason, detail)
+    }
+
+    fn row(&self, ask: &Ask<'_>) -> Result<&ReplayRow, JudgeError> {
+        let row = self.rows.get(&ask.trace.trace_id).ok_or_else(|| {
+            self.fail(
+                FailureReason::Unavailable,
+                "no answer is recorded for the trace",
+            )
+        })?;
+        let problem = match (&row.input_sha256, self.options.matching) {
+            (Some(recorded), _) if *recorded != input_sha256(ask.trace) => {
+                let found = input_sha256(ask.trace);
+                Some(format!(
+                    "the recorded answer is for another input: input_sha256 is {recorded}, that of the trace {found}"
+                ))
+            }
+            (None, ReplayMatch::InputSha256) => {
+                Some("the recorded answer has no input_sha256".to_owned())
+            }
+            _ => None,
+        };
+        let decision = &row.decision;
+        let problem = problem.or_else(|| {
+            let same = decision.id == ask.decision.id
+                && decision.version == ask.decision.version
+                && decision.variant == ask.decision.variant;
+            (!same).then(|| {
+                format!(
+                    "the recorded answer is to other questions: `{}` version {} ({}), not `{}` version {} ({})",
+                    decision.id,
+                    decision.version,
+                    decision.variant,
+                    ask.decision.id,
+                    ask.decision.version,
+                    ask.decision.variant,
+                )
+            })
+        });
+        match problem {
+            None => Ok(row),
+            Some(problem) => {
+                self.metrics
+                    .invalid_answer(&self.info.judge_id, InvalidAnswer::Malformed);
+                Err(self.fail(FailureReason::Protocol, &problem))
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl Judge for ReplayJudge {
+    fn info(&self) -> &JudgeInfo {
+        &self.info
+    }
+
+    async fn judge(&self, ask: &Ask<'_>, context: &CallContext) -> Result<Answer, JudgeError> {
+        let row = self.row(ask)?;
+        let latency = Duration::from_millis(row.latency_ms);
+        if self.options.simulate_latency {
+            tokio::time::sleep(latency).await;
+        }
+        let call = JudgeCall {
+            judge_id: self.info.judge_id.clone(),
+            role: context.role,
+            requested_model: self.info.requested_model.clone(),
+            returned_model: row.model.clone(),
+            is_local: self.info.is_local,
+            attempt_count: 1,
+            usage: row.usage,
+            cost: None,
+            latency,
+            failure: None,
+            failure_detail: None,
+            upstream_request_id: None,
+        };
+        let kind = ReplyKind {
+            role: context.role,
+            source: row.source.unwrap_or(JudgmentSource::Native),
+            delivery: JudgmentDelivery::Replay,
+        };
+        let mut reply = Reply::new(ask, &self.info, &self.metrics, kind);
+        let read = row
+            .answers
+            .chunk_relevance
+            .iter()
+            .try_for_each(|(id, p)| reply.chunk(id, p.value()))
+            .and_then(|()| {
+                row.answers
+                    .whole()
+                    .try_for_each(|(name, p)| reply.dimension(name, p.value()))
+            });
+        if let Err(error) = read {
+            let failed = JudgeCall {
+                failure: Some(error.reason),
+                failure_detail: error.detail.clone(),
+                ..call
+            };
+            return Err(JudgeError {
+                calls: vec![failed],
+                ..error
+            });
+        }
+        let verdict = row.answers.verdict.map(|verdict| Verdict {
+            diagnosis: verdict.diagnosis,
+            confidence: verdict.confidence,
+        });
+        Ok(Answer {
+            answers: reply.finish(),
+            statements: Vec::new(),
+            verdict,
+            calls: vec![call],
+        })
+    }
+}
