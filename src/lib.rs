@@ -9,3 +9,4 @@ pub mod pricing;
 pub mod telemetry;
 pub mod artifact;
 pub mod judge;
+pub mod cascade;
