@@ -10,3 +10,5 @@ pub mod telemetry;
 pub mod artifact;
 pub mod judge;
 pub mod cascade;
+pub mod dataset;
+pub mod rpc;

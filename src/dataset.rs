@@ -1,0 +1,3 @@
+//! Labelled rows in files.
+
+pub mod record;

@@ -1,0 +1,229 @@
+//! Errors as statuses: one code, one `ErrorInfo`, and no text of a trace.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use tonic::{Code, Status};
+use tonic_types::{ErrorDetails, FieldViolation, StatusExt as _};
+
+use crate::cascade::CascadeError;
+use crate::domain::trace::{TraceError, Violation, ViolationReason};
+use crate::domain::{Vocabulary as _, vocabulary};
+
+/// The domain of every `ErrorInfo`.
+pub const DOMAIN: &str = "judge-cascade";
+
+/// Violations that are listed in the details; the whole status must fit into the 16 KiB of headers that clients accept.
+const MAX_LISTED: usize = 32;
+/// Violations that are told in the message.
+const MAX_TOLD: usize = 3;
+
+/// When a caller that was turned away may try again.
+const RETRY_DELAY: Duration = Duration::from_millis(100);
+
+vocabulary! {
+    /// The reasons of errors, as they stand in `ErrorInfo.reason`.
+    "error reason"
+    pub enum ErrorReason {
+        /// The trace or an option breaks a rule.
+        InvalidTrace = "INVALID_TRACE",
+        /// A text is too long, and nothing else is wrong.
+        TextTooLong = "TEXT_TOO_LONG",
+        /// There are too many chunks, and nothing else is wrong.
+        TooManyChunks = "TOO_MANY_CHUNKS",
+        /// No profile has the requested name.
+        UnknownProfile = "UNKNOWN_PROFILE",
+        /// Too many traces are in flight.
+        Overloaded = "OVERLOADED",
+        /// The server is draining.
+        ShuttingDown = "SHUTTING_DOWN",
+        /// The atomic judge failed and the profile makes that an error.
+        JudgeUnavailable = "JUDGE_UNAVAILABLE",
+        /// Time ran out before any diagnosis.
+        DeadlineTooShort = "DEADLINE_TOO_SHORT",
+        /// A broken invariant or a panic.
+        Internal = "INTERNAL",
+    }
+}
+
+/// An error of a call.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum CallError {
+    /// The request is wrong.
+    #[error("{}", told(&.0.0))]
+    Invalid(TraceError),
+    /// No profile has this name.
+    #[error("profile: `{}` is not configured", shown(.0))]
+    UnknownProfile(String),
+    /// Too many traces are in flight.
+    #[error("{limit} traces are in flight, which is the limit")]
+    Overloaded {
+        /// How many may be.
+        limit: usize,
+    },
+    /// The server is draining.
+    #[error("the server is draining")]
+    ShuttingDown,
+    /// There is no outcome.
+    #[error(transparent)]
+    Cascade(CascadeError),
+}
+
+impl CallError {
+    /// Its reason.
+    pub fn reason(&self) -> ErrorReason {
+        match self {
+            Self::Invalid(TraceError(violations)) => invalid_reason(violations),
+            Self::UnknownProfile(_) => ErrorReason::UnknownProfile,
+            Self::Overloaded { .. } => ErrorReason::Overloaded,
+            Self::ShuttingDown => ErrorReason::ShuttingDown,
+            Self::Cascade(CascadeError::Deadline(_)) => ErrorReason::DeadlineTooShort,
+            Self::Cascade(CascadeError::AtomicFailed { .. }) => ErrorReason::JudgeUnavailable,
+        }
+    }
+
+    /// Its code.
+    pub fn code(&self) -> Code {
+        match self.reason() {
+            ErrorReason::InvalidTrace
+            | ErrorReason::TextTooLong
+            | ErrorReason::TooManyChunks
+            | ErrorReason::UnknownProfile => Code::InvalidArgument,
+            ErrorReason::Overloaded => Code::ResourceExhausted,
+            ErrorReason::ShuttingDown | ErrorReason::JudgeUnavailable => Code::Unavailable,
+            ErrorReason::DeadlineTooShort => Code::DeadlineExceeded,
+            ErrorReason::Internal => Code::Internal,
+        }
+    }
+
+    /// The status to send.
+    pub fn status(&self) -> Status {
+        let mut details = ErrorDetails::new();
+        let mut metadata = Vec::new();
+        match self {
+            Self::Invalid(TraceError(violations)) => {
+                let listed = violations.iter().take(MAX_LISTED).map(field_violation);
+                details.set_bad_request(listed.collect::<Vec<_>>());
+                metadata.push(("violation_count", violations.len().to_string()));
+                let limit = violations.iter().find_map(|violation| violation.limit);
+                metadata.extend(limit.map(|limit| ("limit", limit.to_string())));
+            }
+            Self::UnknownProfile(name) => {
+                details.set_bad_request(vec![FieldViolation {
+                    field: "profile".to_owned(),
+                    description: "names no configured profile".to_owned(),
+                    reason: self.reason().name().to_owned(),
+                    ..Default::default()
+                }]);
+                metadata.push(("profile", shown(name)));
+            }
+            Self::Overloaded { limit } => {
+                details.set_retry_info(Some(RETRY_DELAY));
+                metadata.push(("limit", limit.to_string()));
+            }
+            Self::ShuttingDown => (),
+            Self::Cascade(CascadeError::Deadline(stage)) => {
+                metadata.push(("stage", stage.name().to_owned()));
+            }
+            Self::Cascade(CascadeError::AtomicFailed { judge_id, reason }) => {
+                metadata.push(("judge", judge_id.to_string()));
+                metadata.push(("kind", reason.name().to_owned()));
+            }
+        }
+        set_info(&mut details, self.reason(), metadata);
+        Status::with_error_details(self.code(), self.to_string(), details)
+    }
+}
+
+/// The status for a broken invariant; the cause is in the log only.
+pub fn internal(request_id: &str) -> Status {
+    let mut details = ErrorDetails::new();
+    let metadata = vec![("request_id", request_id.to_owned())];
+    set_info(&mut details, ErrorReason::Internal, metadata);
+    let message = format!("internal error; the log has more under request id `{request_id}`");
+    Status::with_error_details(Code::Internal, message, details)
+}
+
+fn set_info(details: &mut ErrorDetails, reason: ErrorReason, metadata: Vec<(&str, String)>) {
+    let metadata: HashMap<String, String> = metadata
+        .into_iter()
+        .map(|(key, value)| (key.to_owned(), value))
+        .collect();
+    details.set_error_info(reason.name(), DOMAIN, metadata);
+}
+
+/// The first violations in words, and how many more there are.
+fn told(violations: &[Violation]) -> String {
+    let first = TraceError(violations.iter().take(MAX_TOLD).cloned().collect()).to_string();
+    match violations.len().saturating_sub(MAX_TOLD) {
+        0 => first,
+        more => format!("{first}; and {more} more"),
+    }
+}
+
+/// The start of a name that a caller made up.
+fn shown(name: &str) -> String {
+    let printable = |c: char| {
+        if c.is_control() {
+            char::REPLACEMENT_CHARACTER
+        } else {
+            c
+        }
+    };
+    name.chars().take(64).map(printable).collect()
+}
+
+/// One kind of violation of a limit is named by its own reason, anything else by the general one.
+fn invalid_reason(violations: &[Violation]) -> ErrorReason {
+    let all = |reason| {
+        violations
+            .iter()
+            .all(|violation| violation.reason == reason)
+    };
+    if all(ViolationReason::TextTooLong) {
+        ErrorReason::TextTooLong
+    } else if all(ViolationReason::TooManyChunks) {
+        ErrorReason::TooManyChunks
+    } else {
+        ErrorReason::InvalidTrace
+    }
+}
+
+fn field_violation(violation: &Violation) -> FieldViolation {
+    FieldViolation {
+        field: violation.path.clone(),
+        description: violation.description.clone(),
+        reason: violation.reason.name().to_owned(),
+        ..Default::default()
+    }
+}
+
+/// The name of a status code as gRPC writes it.
+pub const fn code_name(code: Code) -> &'static str {
+    match code {
+        Code::Ok => "OK",
+        Code::Cancelled => "CANCELLED",
+        Code::Unknown => "UNKNOWN",
+        Code::InvalidArgument => "INVALID_ARGUMENT",
+        Code::DeadlineExceeded => "DEADLINE_EXCEEDED",
+        Code::NotFound => "NOT_FOUND",
+        Code::AlreadyExists => "ALREADY_EXISTS",
+        Code::PermissionDenied => "PERMISSION_DENIED",
+        Code::ResourceExhausted => "RESOURCE_EXHAUSTED",
+        Code::FailedPrecondition => "FAILED_PRECONDITION",
+        Code::Aborted => "ABORTED",
+        Code::OutOfRange => "OUT_OF_RANGE",
+        Code::Unimplemented => "UNIMPLEMENTED",
+        Code::Internal => "INTERNAL",
+        Code::Unavailable => "UNAVAILABLE",
+        Code::DataLoss => "DATA_LOSS",
+        Code::Unauthenticated => "UNAUTHENTICATED",
+    }
+}
+
+/// The names of all status codes.
+pub fn code_names() -> Vec<&'static str> {
+    (0..=16)
+        .map(|number| code_name(Code::from_i32(number)))
+        .collect()
+}
