@@ -12,3 +12,5 @@ pub mod judge;
 pub mod cascade;
 pub mod dataset;
 pub mod rpc;
+pub mod server;
+pub mod client;

@@ -1,0 +1,106 @@
+//! The gRPC router: diagnosis, health and reflection behind the call layer.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tonic::codec::CompressionEncoding;
+use tonic::transport::Server;
+use tonic::transport::server::Router;
+use tonic_health::ServingStatus;
+use tonic_health::server::HealthReporter;
+use tonic_reflection::server::Builder as ReflectionBuilder;
+use tower::layer::util::{Identity, Stack};
+
+use super::layers::CallLayer;
+use super::options::ServerOptions;
+use super::service::Service;
+use crate::cascade::time::TimeOptions;
+use crate::rpc::pb::FILE_DESCRIPTOR_SET;
+use crate::rpc::pb::diagnosis_service_server::{DiagnosisServiceServer, SERVICE_NAME};
+use crate::telemetry::metrics::Metrics;
+
+/// A router with the call layer in front of every service.
+pub type CallRouter = Router<Stack<CallLayer, Identity>>;
+
+/// The descriptors cannot be served.
+#[derive(Debug, thiserror::Error)]
+#[error("reflection cannot be set up")]
+pub struct ReflectionError(#[from] tonic_reflection::server::Error);
+
+/// A connection without traffic for so long is asked for a sign of life.
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(30);
+/// A peer that gives none for so long is gone.
+const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(10);
+/// Headers of one request, all names and values.
+const MAX_HEADER_LIST_BYTES: u32 = 16 * 1024;
+/// Calls at once on one connection; more wait at the client.
+const MAX_CONCURRENT_STREAMS: u32 = 256;
+/// The service holds its own deadline; tonic's timer only ends what should have ended by itself.
+const BACKSTOP: Duration = Duration::from_secs(1);
+
+/// Health states: every name that is checked is set explicitly, for the library starts some as serving.
+#[derive(Clone)]
+pub struct Health {
+    reporter: HealthReporter,
+}
+
+impl Health {
+    /// Not serving yet.
+    pub async fn new() -> Self {
+        let health = Self {
+            reporter: HealthReporter::new(),
+        };
+        health.set(ServingStatus::NotServing).await;
+        health
+    }
+
+    /// Tells whether calls are welcome.
+    pub async fn set(&self, status: ServingStatus) {
+        for name in ["", SERVICE_NAME] {
+            self.reporter.set_service_status(name, status).await;
+        }
+    }
+}
+
+/// Every service of the main listener.
+pub fn router(
+    options: &ServerOptions,
+    time: TimeOptions,
+    service: Service,
+    health: &Health,
+    metrics: &Arc<Metrics>,
+) -> Result<CallRouter, ReflectionError> {
+    let diagnosis = DiagnosisServiceServer::new(service)
+        .accept_compressed(CompressionEncoding::Gzip)
+        .max_decoding_message_size(options.max_message_bytes);
+    let health = tonic_health::server::HealthService::from_health_reporter(health.reporter.clone());
+    let mut server = Server::builder()
+        .timeout(time.deadline + BACKSTOP)
+        .http2_keepalive_interval(Some(KEEPALIVE_INTERVAL))
+        .http2_keepalive_timeout(Some(KEEPALIVE_TIMEOUT))
+        .http2_max_header_list_size(MAX_HEADER_LIST_BYTES)
+        .max_concurrent_streams(MAX_CONCURRENT_STREAMS);
+    if let Some(age) = options.max_connection_age {
+        // No grace: with one, tonic says nothing at the age and cuts the calls in flight at the end of the grace.
+        server = server.max_connection_age(age);
+    }
+    let reflect = || {
+        ReflectionBuilder::configure()
+            .register_encoded_file_descriptor_set(FILE_DESCRIPTOR_SET)
+            .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+    };
+    let (v1, v1alpha) = if options.reflection {
+        (
+            Some(reflect().build_v1()?),
+            Some(reflect().build_v1alpha()?),
+        )
+    } else {
+        (None, None)
+    };
+    Ok(server
+        .layer(CallLayer::new(Arc::clone(metrics), time))
+        .add_service(diagnosis)
+        .add_service(tonic_health::pb::health_server::HealthServer::new(health))
+        .add_optional_service(v1)
+        .add_optional_service(v1alpha))
+}
