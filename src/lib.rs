@@ -14,3 +14,4 @@ pub mod dataset;
 pub mod rpc;
 pub mod server;
 pub mod client;
+pub mod config;

@@ -1,0 +1,164 @@
+//! The effective configuration as TOML: every key, in a fixed order.
+//!
+//! What is printed loads to the same configuration again, from the same working directory if it names files by relative
+//! paths; a key that is absent stands in a comment. There is no secret among the keys, so nothing is masked.
+
+use std::fmt::{Display, Write as _};
+use std::path::Path;
+use std::time::Duration;
+
+use super::Config;
+use super::judges::JudgeConfig;
+use super::profiles::{AtomicBinding, PolicyRef, ProfileConfig};
+use crate::artifact::digest::sha256_hex;
+use crate::domain::probability::Probability;
+use crate::server::options::Listen;
+
+impl Config {
+    /// The effective configuration.
+    pub fn to_toml(&self) -> String {
+        let mut out = Lines(String::new());
+        self.print_server(&mut out);
+        out.section("admin");
+        out.text("listen", self.admin.listen);
+        out.section("limits");
+        out.line("max_in_flight_traces", self.server.max_in_flight_traces);
+        out.line("max_chunk_count", self.limits.max_chunk_count);
+        out.line("max_text_bytes", self.limits.max_text_bytes);
+        out.line("max_history_turns", self.limits.max_history_turns);
+        out.section("time");
+        out.line("deadline_ms", self.time.deadline.as_millis());
+        out.line("reply_reserve_ms", self.time.reply_reserve.as_millis());
+        out.line("atomic_timeout_ms", self.time.atomic_timeout.as_millis());
+        out.line("fallback_min_ms", self.time.fallback_min.as_millis());
+        for (name, judge) in &self.judges {
+            out.section(&format!("judges.{name}"));
+            print_judge(&mut out, judge);
+        }
+        for (name, profile) in &self.profiles {
+            out.section(&format!("profiles.{name}"));
+            print_profile(&mut out, profile);
+        }
+        out.section("pricing");
+        out.optional("file", self.pricing_file.as_deref().map(path));
+        out.section("log");
+        out.text("filter", &self.log.filter);
+        out.text("format", self.log.format);
+        out.0
+    }
+
+    /// SHA-256 of the effective configuration, hexadecimal.
+    pub fn sha256(&self) -> String {
+        sha256_hex(self.to_toml().as_bytes())
+    }
+
+    fn print_server(&self, out: &mut Lines) {
+        let server = &self.server;
+        out.section("server");
+        match &server.listen {
+            Listen::Tcp(address) => {
+                out.text("listen", address);
+                out.optional("uds", None::<&str>);
+                out.optional("uds_mode", None::<&str>);
+            }
+            Listen::Unix { path: uds, mode } => {
+                out.optional("listen", None::<&str>);
+                out.line("uds", path(uds));
+                out.text("uds_mode", format_args!("{mode:04o}"));
+            }
+        }
+        out.line("insecure_bind", self.insecure_bind);
+        out.line("shutdown_grace_ms", server.shutdown_grace.as_millis());
+        out.line("max_connection_count", server.max_connection_count);
+        let age = server.max_connection_age.as_ref().map(Duration::as_millis);
+        out.optional("max_connection_age_ms", age);
+        out.line(
+            "first_byte_timeout_ms",
+            server.first_byte_timeout.as_millis(),
+        );
+        out.line("max_message_bytes", server.max_message_bytes);
+        out.line("reflection", server.reflection);
+    }
+}
+
+fn print_judge(out: &mut Lines, judge: &JudgeConfig) {
+    out.text("type", judge.judge_type());
+    match judge {
+        JudgeConfig::Embedded { clamp } => {
+            let (low, high) = (number(clamp.low()), number(clamp.high()));
+            out.line("clamp", format_args!("[{low}, {high}]"));
+        }
+        JudgeConfig::Replay { file, options } => {
+            out.line("file", path(file));
+            out.optional("model", options.model.as_deref().map(quoted));
+            out.text("match", options.matching);
+            out.line("simulate_latency", options.simulate_latency);
+        }
+    }
+}
+
+fn print_profile(out: &mut Lines, profile: &ProfileConfig) {
+    match &profile.atomic {
+        AtomicBinding::One(judge) => out.text("atomic", judge),
+        AtomicBinding::ByDimension(judges) => {
+            let pairs = judges
+                .iter()
+                .map(|(d, judge)| format!("{d} = {}", quoted(judge)));
+            let pairs = pairs.collect::<Vec<_>>().join(", ");
+            out.line("atomic", format_args!("{{ {pairs} }}"));
+        }
+    }
+    out.optional("fallback", profile.fallback.as_ref().map(quoted));
+    out.text("fallback_mode", profile.fallback_mode);
+    out.text("on_atomic_error", profile.on_atomic_error);
+    match &profile.policy {
+        PolicyRef::BuiltIn(name) => out.text("policy", name),
+        PolicyRef::File(file) => out.line("policy", path(file)),
+    }
+    out.text("enforcement", profile.enforcement);
+    out.line("enforce_share", number(profile.enforce_share));
+}
+
+struct Lines(String);
+
+impl Lines {
+    fn section(&mut self, name: &str) {
+        if !self.0.is_empty() {
+            self.0.push('\n');
+        }
+        self.push(format_args!("[{name}]"));
+    }
+
+    fn line(&mut self, key: &str, value: impl Display) {
+        self.push(format_args!("{key} = {value}"));
+    }
+
+    fn text(&mut self, key: &str, value: impl Display) {
+        self.line(key, quoted(value));
+    }
+
+    fn optional(&mut self, key: &str, value: Option<impl Display>) {
+        match value {
+            Some(value) => self.line(key, value),
+            None => self.push(format_args!("# {key} is absent")),
+        }
+    }
+
+    fn push(&mut self, line: std::fmt::Arguments<'_>) {
+        // Writing to a string cannot fail.
+        _ = writeln!(self.0, "{line}");
+    }
+}
+
+fn path(path: &Path) -> String {
+    quoted(path.display())
+}
+
+fn quoted(text: impl Display) -> String {
+    toml::Value::from(text.to_string()).to_string()
+}
+
+/// A float with its point, so that it is one in TOML too.
+fn number(p: Probability) -> String {
+    format!("{:?}", p.value())
+}
