@@ -15,3 +15,5 @@ pub mod rpc;
 pub mod server;
 pub mod client;
 pub mod config;
+pub mod app;
+pub mod cli;

@@ -1,0 +1,207 @@
+//! Wiring: from a configuration to a cascade that diagnoses.
+//!
+//! Everything that runs a cascade gets it from here, so that what is served and what is evaluated is the same.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context as _, anyhow, bail};
+
+use crate::artifact::policy::PolicySnapshot;
+use crate::artifact::pricing::PricingSnapshot;
+use crate::artifact::{policy, pricing, replay};
+use crate::cascade::Cascade;
+use crate::cascade::profile::Profile;
+use crate::config::Config;
+use crate::config::judges::JudgeConfig;
+use crate::config::profiles::{AtomicBinding, PolicyRef, ProfileConfig};
+use crate::domain::Vocabulary as _;
+use crate::domain::dimension::DimensionMap;
+use crate::domain::trace::{JudgeId, ProfileName};
+use crate::judge::Judge;
+use crate::judge::composite::Composite;
+use crate::judge::embedded::{EmbeddedJudge, EmbeddedOptions};
+use crate::judge::replay::ReplayJudge;
+use crate::rpc::status::{ErrorReason, code_names};
+use crate::server::Content;
+use crate::server::layers::METHODS;
+use crate::telemetry::metrics::{MetricNames, Metrics};
+
+/// Reads a file that the configuration names.
+pub type ReadFile<'a> = &'a dyn Fn(&Path) -> io::Result<String>;
+
+/// What a configuration runs, and what is odd about it.
+pub struct App {
+    /// What a server serves.
+    pub content: Content,
+    /// What works and is hardly meant.
+    pub warnings: Vec<String>,
+}
+
+/// Reads every file that the configuration names and builds what it describes.
+pub fn build(config: &Config, read: ReadFile<'_>) -> anyhow::Result<App> {
+    let metrics = Metrics::new(&metric_names(config)).context("cannot set metrics up")?;
+    let builder = Builder {
+        config,
+        read,
+        metrics: &metrics,
+    };
+    let mut problems = Problems(Vec::new());
+    let mut judges = Judges::new();
+    for (id, options) in &config.judges {
+        if let Some(judge) = problems.keep(builder.judge(id, options)) {
+            judges.insert(id.clone(), judge);
+        }
+    }
+    let mut policies = Vec::new();
+    for (name, options) in &config.profiles {
+        policies.extend(
+            problems
+                .keep(builder.policy(&options.policy))
+                .map(|policy| (name, options, policy)),
+        );
+    }
+    let pricing = config.pricing_file.as_ref();
+    let pricing = pricing.and_then(|file| problems.keep(builder.pricing(file)));
+    problems.none()?;
+
+    let mut warnings: Vec<_> = config.warnings.iter().map(ToString::to_string).collect();
+    let mut profiles = Vec::new();
+    for (name, options, policy) in policies {
+        let odd = config.policy_warnings(options, &policy.policy);
+        warnings.extend(odd.into_iter().map(|odd| format!("profiles.{name}: {odd}")));
+        profiles.push(builder.profile(name, options, policy, &judges)?);
+    }
+    let content = Content {
+        cascade: Arc::new(Cascade::new(profiles, pricing, Arc::clone(&metrics))),
+        limits: config.limits,
+        time: config.time,
+        metrics,
+    };
+    Ok(App { content, warnings })
+}
+
+type Judges = BTreeMap<JudgeId, Arc<dyn Judge>>;
+
+/// What is wrong with the files, so that all of it can be told at once.
+struct Problems(Vec<String>);
+
+impl Problems {
+    fn keep<T>(&mut self, result: anyhow::Result<T>) -> Option<T> {
+        result
+            .map_err(|error| self.0.push(format!("{error:#}")))
+            .ok()
+    }
+
+    fn none(mut self) -> anyhow::Result<()> {
+        // Two profiles may name the same policy.
+        self.0.dedup();
+        if self.0.is_empty() {
+            return Ok(());
+        }
+        bail!("{}", self.0.join("\n"))
+    }
+}
+
+struct Builder<'a> {
+    config: &'a Config,
+    read: ReadFile<'a>,
+    metrics: &'a Arc<Metrics>,
+}
+
+impl Builder<'_> {
+    fn file(&self, path: &Path) -> anyhow::Result<String> {
+        let text =
+            (self.read)(path).with_context(|| format!("cannot read `{}`", path.display()))?;
+        // Some editors put a byte order mark before UTF-8 text.
+        Ok(text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned())
+    }
+
+    fn judge(&self, judge_id: &JudgeId, options: &JudgeConfig) -> anyhow::Result<Arc<dyn Judge>> {
+        Ok(match options {
+            JudgeConfig::Embedded { clamp } => Arc::new(EmbeddedJudge::new(
+                judge_id.clone(),
+                EmbeddedOptions { clamp: *clamp },
+            )),
+            JudgeConfig::Replay { file, options } => {
+                let rows = replay::read(&file.display().to_string(), &self.file(file)?, judge_id)?;
+                Arc::new(ReplayJudge::new(
+                    judge_id.clone(),
+                    rows,
+                    options.clone(),
+                    Arc::clone(self.metrics),
+                ))
+            }
+        })
+    }
+
+    fn policy(&self, reference: &PolicyRef) -> anyhow::Result<PolicySnapshot> {
+        match reference {
+            PolicyRef::BuiltIn(name) => {
+                let known = policy::built_in(name);
+                Ok(known.ok_or_else(|| anyhow!("`{name}` is not a built-in policy"))??)
+            }
+            PolicyRef::File(file) => Ok(policy::read(
+                &file.display().to_string(),
+                &self.file(file)?,
+            )?),
+        }
+    }
+
+    fn pricing(&self, file: &Path) -> anyhow::Result<Arc<PricingSnapshot>> {
+        let text = self.file(file)?;
+        Ok(Arc::new(pricing::read(&file.display().to_string(), &text)?))
+    }
+
+    fn profile(
+        &self,
+        name: &ProfileName,
+        options: &ProfileConfig,
+        policy: PolicySnapshot,
+        judges: &Judges,
+    ) -> anyhow::Result<Profile> {
+        let judge = |id: &JudgeId| {
+            let judge = judges.get(id).map(Arc::clone);
+            judge.ok_or_else(|| anyhow!("profiles.{name}: judge `{id}` is not configured"))
+        };
+        let metrics = || Arc::clone(self.metrics);
+        let atomic = match &options.atomic {
+            AtomicBinding::One(id) => Composite::of(judge(id)?, metrics()),
+            AtomicBinding::ByDimension(ids) => {
+                for (_, id) in ids.iter() {
+                    judge(id)?;
+                }
+                let judges =
+                    DimensionMap::from_fn(|dimension| Arc::clone(&judges[&ids[dimension]]));
+                Composite::by_dimension(&judges, metrics())
+            }
+        };
+        let fallback = options.fallback.as_ref().map(judge).transpose()?;
+        Ok(Profile {
+            name: name.clone(),
+            atomic,
+            fallback: fallback.map(|judge| Composite::of(judge, metrics())),
+            fallback_mode: options.fallback_mode,
+            on_atomic_error: options.on_atomic_error,
+            policy,
+            enforcement: options.enforcement,
+            enforce_share: options.enforce_share,
+            time: self.config.time,
+        })
+    }
+}
+
+fn metric_names(config: &Config) -> MetricNames {
+    MetricNames {
+        profiles: config.profiles.keys().cloned().collect(),
+        judges: config.judges.keys().cloned().collect(),
+        methods: METHODS.to_vec(),
+        codes: code_names(),
+        error_reasons: ErrorReason::ALL
+            .iter()
+            .map(|reason| reason.name())
+            .collect(),
+    }
+}

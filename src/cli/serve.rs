@@ -1,0 +1,64 @@
+//! `serve`: the sidecar.
+
+use std::fs;
+
+use anyhow::bail;
+
+use super::settings::{ConfigArgs, ServerArgs};
+use super::{End, output};
+use crate::app;
+use crate::server::BoundServer;
+use crate::server::drain::Drained;
+use crate::server::signals::Signals;
+use crate::telemetry::logging;
+
+/// What to do when an address is taken.
+pub(super) const OTHER_ADDRESSES: &str =
+    "--listen, --uds and --admin-listen choose other addresses; port 0 takes a free one";
+
+/// Serves until a signal.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    #[command(flatten)]
+    config: ConfigArgs,
+    #[command(flatten)]
+    server: ServerArgs,
+}
+
+/// Configuration, then addresses, then service; a signal ends it, a second one at once.
+pub(super) async fn run(args: Args) -> anyhow::Result<End> {
+    let config = args.config.load(args.server.overrides())?;
+    let _log = logging::init(&config.log)?;
+    let app = app::build(&config, &|path| fs::read_to_string(path))?;
+    tracing::info!(
+        config = config.to_toml(),
+        config_sha256 = config.sha256(),
+        "configuration"
+    );
+    for warning in &app.warnings {
+        tracing::warn!(warning, "configuration");
+    }
+    let mut signals = Signals::catch()?;
+    let server = BoundServer::bind(&config.server, config.admin.listen)
+        .await
+        .map_err(|error| output::with_hint(error, OTHER_ADDRESSES))?;
+    let (listen, admin) = (server.place().clone(), server.admin_place().clone());
+    let running = server.start(app.content).await?;
+    tracing::info!(%listen, %admin, version = env!("CARGO_PKG_VERSION"), "serving");
+    let signal = tokio::select! {
+        signal = signals.next() => signal,
+        () = running.failed() => bail!("the server ended by itself"),
+    };
+    tracing::info!(signal, "draining");
+    Ok(match signals.unless_repeated(running.drain()).await {
+        Some(Drained::Idle | Drained::Disconnected) => {
+            tracing::info!("drained");
+            End::Good
+        }
+        Some(Drained::GraceOver) => {
+            tracing::warn!("the grace is over, calls in flight are lost");
+            End::Good
+        }
+        None => End::Bad,
+    })
+}

@@ -1,0 +1,72 @@
+//! What every command that needs a configuration takes.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+
+use crate::config::{self, Config, Overrides, config_file, environment};
+
+/// Where the configuration comes from.
+#[derive(Debug, clap::Args)]
+pub(super) struct ConfigArgs {
+    /// The configuration file; without it the one that JUDGE_CASCADE_CONFIG names, else the defaults.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+/// Flags that override the configuration of a server.
+#[derive(Debug, clap::Args)]
+pub(super) struct ServerArgs {
+    /// Accepts calls on this TCP address.
+    #[arg(long, value_name = "IP:PORT", conflicts_with = "uds")]
+    listen: Option<String>,
+    /// Accepts calls on this Unix socket.
+    #[arg(long, value_name = "PATH")]
+    uds: Option<String>,
+    /// Answers probes and metrics on this TCP address.
+    #[arg(long, value_name = "IP:PORT")]
+    admin_listen: Option<String>,
+    /// Allows addresses other than loopback, without TLS.
+    #[arg(long)]
+    insecure_bind: bool,
+    /// What is logged: a level, or a list of target=level.
+    #[arg(long, value_name = "FILTER")]
+    log_filter: Option<String>,
+    /// The form of log lines: json or text.
+    #[arg(long, value_name = "FORMAT")]
+    log_format: Option<String>,
+}
+
+impl ServerArgs {
+    /// The same as overrides.
+    pub(super) fn overrides(self) -> Overrides {
+        Overrides {
+            listen: self.listen,
+            uds: self.uds,
+            insecure_bind: self.insecure_bind,
+            admin_listen: self.admin_listen,
+            log_filter: self.log_filter,
+            log_format: self.log_format,
+        }
+    }
+}
+
+impl ConfigArgs {
+    /// The checked configuration.
+    pub(super) fn load(self, overrides: Overrides) -> anyhow::Result<Config> {
+        let env = environment()?;
+        let file = match config_file(self.config, &env) {
+            Some(path) => Some((path.display().to_string(), read(&path)?)),
+            None => None,
+        };
+        let file = file
+            .as_ref()
+            .map(|(name, text)| (name.as_str(), text.as_str()));
+        Ok(config::load(file, &env, overrides)?)
+    }
+}
+
+fn read(path: &Path) -> anyhow::Result<String> {
+    fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()))
+}
