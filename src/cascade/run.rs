@@ -38,7 +38,6 @@ pub(super) struct Run<'a> {
 struct End {
     ruling: Ruling,
     route: Route,
-    fallback_reason: Option<FallbackReason>,
     fallback_unavailable: Option<FallbackUnavailableReason>,
     fallback: Option<Pass>,
 }
@@ -49,7 +48,6 @@ impl End {
         Self {
             ruling,
             route: Route::Auto,
-            fallback_reason: None,
             fallback_unavailable: None,
             fallback: None,
         }
@@ -145,7 +143,6 @@ impl<'a> Run<'a> {
         let unavailable = |ruling, why, fallback| End {
             ruling,
             route: Route::FallbackUnavailable,
-            fallback_reason: Some(reason),
             fallback_unavailable: Some(why),
             fallback,
         };
@@ -173,7 +170,6 @@ impl<'a> Run<'a> {
         End {
             ruling: settled,
             route: Route::Fallback,
-            fallback_reason: Some(reason),
             fallback_unavailable: None,
             fallback: Some(pass(answer)),
         }
@@ -252,7 +248,6 @@ impl<'a> Run<'a> {
         Outcome {
             ruling: end.ruling,
             route: end.route,
-            fallback_reason: end.fallback_reason,
             fallback_unavailable: end.fallback_unavailable,
             not_assessable: None,
             answer_abstains,

@@ -141,12 +141,6 @@ impl DimensionSet {
         self.0 == 0
     }
 
-    /// Those in either.
-    #[must_use]
-    pub fn union(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
     /// Its dimensions in order.
     pub fn iter(self) -> impl Iterator<Item = Dimension> {
         Dimension::ALL

@@ -129,8 +129,6 @@ pub struct Outcome {
     pub ruling: Ruling,
     /// How it was reached.
     pub route: Route,
-    /// Why the fallback judge was asked for; `None` if it was not.
-    pub fallback_reason: Option<FallbackReason>,
     /// Why the fallback judge gave nothing; set with [`Route::FallbackUnavailable`] only.
     pub fallback_unavailable: Option<FallbackUnavailableReason>,
     /// Why the trace cannot be judged; set with NOT_ASSESSABLE only.

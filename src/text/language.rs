@@ -92,11 +92,6 @@ impl LanguageTally {
     }
 }
 
-/// Whether the English lists apply to a text.
-pub fn is_english(text: &str) -> bool {
-    LanguageTally::of(text).is_english()
-}
-
 fn is_latin(c: char) -> bool {
     matches!(c, 'A'..='Z' | 'a'..='z' | '\u{aa}'..='\u{24f}' | '\u{1e00}'..='\u{1eff}' | '\u{ff21}'..='\u{ff5a}')
 }
@@ -107,7 +102,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expected: bool) {
-        assert_eq!(is_english(text), expected, "{text}");
+        assert_eq!(LanguageTally::of(text).is_english(), expected, "{text}");
     }
 
     #[test]
