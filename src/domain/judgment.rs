@@ -173,5 +173,7 @@ vocabulary! {
         NegationParity = "negation_parity",
         /// No chunk that supports the answer shares a word with the question.
         OffTopic = "off_topic",
+        /// A text of the trace seems to speak to the judge.
+        InjectionSignal = "injection_signal",
     }
 }

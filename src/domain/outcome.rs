@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::diagnosis::{Action, NotAssessableReason, Ruling, Verdict};
 use super::failure::FailureReason;
-use super::judgment::{Answers, StatementJudgment};
+use super::judgment::{Answers, JudgmentDelivery, StatementJudgment};
 use super::trace::{JudgeId, ProfileName, SnapshotId, Trace};
 use super::vocabulary;
 
@@ -190,7 +190,9 @@ pub struct JudgeCall {
     pub returned_model: Option<String>,
     /// Whether the judge runs inside the program, so that the call costs nothing.
     pub is_local: bool,
-    /// Attempts, 1 or more.
+    /// Where the answer was taken from.
+    pub delivery: JudgmentDelivery,
+    /// Attempts; 0 if the answer was taken from the cache or nothing was sent.
     pub attempt_count: u32,
     /// Tokens, if the judge said how many.
     pub usage: Option<Usage>,
@@ -204,22 +206,45 @@ pub struct JudgeCall {
     pub failure_detail: Option<String>,
     /// The request id of the judge's own service.
     pub upstream_request_id: Option<String>,
+    /// Whether an attempt that brought no tokens may have been billed all the same: it was sent and not turned away.
+    pub may_be_billed: bool,
+}
+
+/// The longest name of a model in bytes.
+const MAX_MODEL_NAME_BYTES: usize = 256;
+
+/// Whether a text can be the name of a model; what a judge calls its model may be any text at all.
+pub fn is_model_name(text: &str) -> bool {
+    !text.is_empty() && text.len() <= MAX_MODEL_NAME_BYTES && !text.chars().any(char::is_control)
+}
+
+impl JudgeCall {
+    /// Whether nothing was sent, so that nothing can have been billed.
+    pub fn is_unsent(&self) -> bool {
+        self.delivery == JudgmentDelivery::Live && self.attempt_count == 0
+    }
 }
 
 /// Token counts; each is `None` if unknown.
+///
+/// Input counts all of the input, with what was read from the judge's cache and what was written to it; output counts
+/// all of the output, with reasoning. An adapter whose service counts them apart adds them up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Usage {
     /// Input tokens.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub input_token_count: Option<u64>,
-    /// Of these, read from the judge's cache.
+    /// Of the input, read from the judge's cache.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub cached_input_token_count: Option<u64>,
+    /// Of the input, written to the judge's cache.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub cache_write_input_token_count: Option<u64>,
     /// Output tokens.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub output_token_count: Option<u64>,
-    /// Of these, reasoning.
+    /// Of the output, reasoning.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub reasoning_token_count: Option<u64>,
 }
@@ -252,6 +277,8 @@ pub struct Cost {
     pub fallback: Option<NanoUsd>,
     /// On both.
     pub total: Option<NanoUsd>,
+    /// Saved by answers from the cache; `None` if none was or its price is unknown.
+    pub avoided: Option<NanoUsd>,
 }
 
 /// How long one trace took.

@@ -230,6 +230,10 @@ vocabulary! {
         TooMany = "TOO_MANY",
         /// Its number is not finite.
         NotFinite = "NOT_FINITE",
+        /// The message has no such field.
+        UnknownField = "UNKNOWN_FIELD",
+        /// Its value is of another type.
+        WrongType = "WRONG_TYPE",
         /// Its value is not known.
         UnknownValue = "UNKNOWN_VALUE",
         /// Its value is known and not offered.
@@ -254,10 +258,11 @@ impl Violation {
 }
 
 fn list(violations: &[Violation]) -> String {
-    let lines: Vec<_> = violations
-        .iter()
-        .map(|violation| format!("{}: {}", violation.path, violation.description))
-        .collect();
+    let line = |violation: &Violation| match &*violation.path {
+        "" => violation.description.clone(),
+        path => format!("{path}: {}", violation.description),
+    };
+    let lines: Vec<_> = violations.iter().map(line).collect();
     lines.join("; ")
 }
 
