@@ -6,7 +6,7 @@
 
 use std::sync::LazyLock;
 
-use super::fold::folded;
+use super::phrases::{Rows, plain};
 use super::sentences::statements;
 
 /// Phrases that tell it by themselves; `…` separates the fragments of a row.
@@ -154,9 +154,6 @@ const SOURCES: &str = "(documents|document|context|sources|passages|provided tex
 /// English predicates of a source that holds nothing.
 const SILENCE: &str = "(do not|does not|don't|doesn't)…(mention|say|give|contain|state|specify|provide|include|cover|address|tell|answer)";
 
-/// One fragment is any of its alternatives.
-type Row = Vec<Vec<String>>;
-
 /// Whether the answer says that it found nothing.
 pub fn abstains(answer: &str) -> bool {
     let sentences = statements(answer);
@@ -170,65 +167,16 @@ pub fn abstains(answer: &str) -> bool {
 
 /// Whether one sentence says that nothing was found.
 pub fn sentence_abstains(sentence: &str) -> bool {
-    static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
+    static ROWS: LazyLock<Rows> = LazyLock::new(|| {
         let silence = format!("{SOURCES}…{SILENCE}");
         let unmentioned =
             format!("not (mentioned|specified|stated|provided|covered|given)…{SOURCES}");
         let none = format!("no (information|mention|details|data)…{SOURCES}");
         let built = [silence, unmentioned, none];
-        PHRASES
-            .iter()
-            .copied()
-            .chain(built.iter().map(String::as_str))
-            .map(row)
-            .collect()
+        let built = built.iter().map(String::as_str);
+        Rows::new(PHRASES.iter().copied().chain(built))
     });
-    let sentence = folded(sentence);
-    ROWS.iter().any(|row| matches(row, &sentence))
-}
-
-/// Reads `a…(b|c) d` as the fragments `a`, `b d` or `c d`.
-fn row(phrase: &str) -> Row {
-    phrase
-        .split('…')
-        .map(|part| alternatives(&folded(part)))
-        .collect()
-}
-
-fn alternatives(part: &str) -> Vec<String> {
-    let group = part.split_once('(').and_then(|(before, rest)| {
-        let (choices, after) = rest.split_once(')')?;
-        Some((before, choices, after))
-    });
-    let Some((before, choices, after)) = group else {
-        return vec![part.to_owned()];
-    };
-    let ends = alternatives(after);
-    choices
-        .split('|')
-        .flat_map(|choice| ends.iter().map(move |end| format!("{before}{choice}{end}")))
-        .collect()
-}
-
-fn matches(row: &Row, sentence: &str) -> bool {
-    let mut rest = sentence;
-    for fragment in row {
-        let first_end = fragment
-            .iter()
-            .filter_map(|choice| find_at_boundary(rest, choice))
-            .min();
-        let Some(end) = first_end else { return false };
-        rest = &rest[end..];
-    }
-    true
-}
-
-/// Where the first occurrence ends that does not start within a word; scripts without spaces have no such bound.
-fn find_at_boundary(text: &str, fragment: &str) -> Option<usize> {
-    let spaced = fragment.starts_with(|c: char| c < '\u{2e80}');
-    text.match_indices(fragment)
-        .find(|(at, _)| !spaced || !text[..*at].ends_with(char::is_alphanumeric))
-        .map(|(at, _)| at + fragment.len())
+    ROWS.stand_in(&plain(sentence))
 }
 
 #[cfg(test)]
@@ -273,6 +221,7 @@ mod tests {
         check("抱歉，文档中没有提到这一点。", true);
         check("لم أجد هذه المعلومة في المستندات.", true);
         check("क्षमा करें, यह जानकारी नहीं मिली।", true);
+        check("I could not\nfind\u{a0}it in the files.", true);
         check("죄송합니다. 문서에서 찾을 수 없습니다.", true);
     }
 

@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 
+use unicode_normalization::char::is_combining_mark;
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::numbers::sign_start;
@@ -16,6 +17,9 @@ const ABBREVIATIONS: &[&str] = &[
     "ltd.", "max.", "min.", "mr.", "mrs.", "ms.", "nr.", "p.", "pp.", "prof.", "sec.", "sr.",
     "st.", "u.k.", "u.s.", "vs.",
 ];
+
+/// So many characters other than letters and digits after a full stop end its sentence, whatever follows.
+const LONGEST_TAIL: usize = 64;
 
 /// A piece of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,13 +33,53 @@ pub struct Passage<'a> {
 /// The sentences of a text in order, without surrounding white space.
 pub fn sentences(text: &str) -> Vec<Passage<'_>> {
     let mut ranges: Vec<Range<usize>> = Vec::new();
-    for (start, piece) in text.split_sentence_bound_indices() {
-        match ranges.last_mut() {
-            Some(last) if goes_on(&text[last.clone()], piece) => last.end = start + piece.len(),
-            _ => ranges.push(start..start + piece.len()),
+    for stretch in stretches(text) {
+        for (at, piece) in text[stretch.clone()].split_sentence_bound_indices() {
+            let start = stretch.start + at;
+            match ranges.last_mut() {
+                Some(last) if goes_on(&text[last.clone()], piece) => last.end = start + piece.len(),
+                _ => ranges.push(start..start + piece.len()),
+            }
         }
     }
     passages(text, ranges)
+}
+
+/// The stretches of a text that are segmented by themselves. Segmentation looks from each space, quote and bracket
+/// after a full stop for the next letter, so a long tail of them takes its length squared.
+fn stretches(text: &str) -> Vec<Range<usize>> {
+    let mut stretches = Vec::new();
+    let mut start = 0;
+    let mut tail = None;
+    for (at, c) in text.char_indices() {
+        tail = match tail {
+            _ if is_full_stop(c) => Some(0),
+            _ if ends_tail(c) => None,
+            Some(LONGEST_TAIL) => {
+                stretches.push(start..at);
+                start = at;
+                None
+            }
+            tail => tail.map(|length| length + 1),
+        };
+    }
+    stretches.push(start..text.len());
+    stretches
+}
+
+/// The full stops of UAX #29, which end a sentence only if no lower case follows.
+fn is_full_stop(c: char) -> bool {
+    matches!(c, '.' | '\u{2024}' | '\u{fe52}' | '\u{ff0e}')
+}
+
+/// Whether no character after this one belongs to a full stop before it: line breaks, letters and digits, but no marks.
+fn ends_tail(c: char) -> bool {
+    let is_mark = is_combining_mark(c) || matches!(c, '\u{ff9e}' | '\u{ff9f}');
+    is_line_break(c) || (c.is_alphanumeric() && !is_mark)
+}
+
+fn is_line_break(c: char) -> bool {
+    matches!(c, '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
 /// The statements of an answer: its sentences that hold a word, without list markers.
@@ -50,7 +94,7 @@ pub fn statements(answer: &str) -> Vec<Passage<'_>> {
 /// Whether a sentence that seems to end with `before` goes on with `after`.
 fn goes_on(before: &str, after: &str) -> bool {
     let shown = before.trim_end();
-    let new_line = before.ends_with(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}']);
+    let new_line = before.ends_with(is_line_break);
     if new_line {
         let one_line = before[shown.len()..].matches('\n').count() <= 1;
         let ends = shown.ends_with(['.', '!', '?', ':', ';', '。', '！', '？', '।', '؟', '|']);
@@ -142,6 +186,8 @@ fn passages(text: &str, ranges: Vec<Range<usize>>) -> Vec<Passage<'_>> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[track_caller]
@@ -184,6 +230,23 @@ mod tests {
             &["Dr. Vale paid 2.50 to J. Orn."],
         );
         check("Use oil, e.g. Olive oil.", &["Use oil, e.g. Olive oil."]);
+    }
+
+    #[test]
+    fn a_long_tail_of_a_full_stop_ends_its_sentence() {
+        let spaces = " ".repeat(100);
+        check(&format!("One.{spaces}Two.{spaces}"), &["One.", "Two."]);
+        check(&format!("One.{spaces}two"), &["One.", "two"]);
+        check("One.      two", &["One.      two"]);
+        check(&format!("Dr.{spaces}Vale"), &[&format!("Dr.{spaces}Vale")]);
+        check(&format!("It{spaces}is."), &[&format!("It{spaces}is.")]);
+    }
+
+    proptest! {
+        #[test]
+        fn stretches_change_no_sentence_of_an_ordinary_text(text in "([a-zA-Zé0-9.。!?\"’) \n\r\u{301},]|\\PC){0,60}") {
+            prop_assert_eq!(stretches(&text).len(), 1);
+        }
     }
 
     #[test]
