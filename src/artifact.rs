@@ -7,4 +7,5 @@ pub mod lines;
 pub mod policy;
 pub mod pricing;
 pub mod replay;
+pub mod spend;
 pub mod verdict;

@@ -60,6 +60,8 @@ struct Row {
     input_usd_per_million_tokens: f64,
     output_usd_per_million_tokens: f64,
     cached_input_usd_per_million_tokens: Option<f64>,
+    cache_write_input_usd_per_million_tokens: Option<f64>,
+    reasoning_usd_per_million_tokens: Option<f64>,
 }
 
 /// Reads a pricing file.
@@ -90,22 +92,20 @@ pub fn read(file: &str, text: &str) -> Result<PricingSnapshot, PricingError> {
         let price = |field: &str, usd: f64| {
             nano_usd(usd).ok_or_else(|| {
                 let message = format!("`{usd}` is not a price from 0 to 1000000 US dollars");
-                wrong(&format!("models.{model}.{field}"), message)
+                let path = format!("models.{model}.{field}_usd_per_million_tokens");
+                wrong(&path, message)
             })
         };
+        let optional = |field: &str, usd: Option<f64>| usd.map(|usd| price(field, usd)).transpose();
         let price = Price {
-            input: price(
-                "input_usd_per_million_tokens",
-                prices.input_usd_per_million_tokens,
+            input: price("input", prices.input_usd_per_million_tokens)?,
+            output: price("output", prices.output_usd_per_million_tokens)?,
+            cached_input: optional("cached_input", prices.cached_input_usd_per_million_tokens)?,
+            cache_write_input: optional(
+                "cache_write_input",
+                prices.cache_write_input_usd_per_million_tokens,
             )?,
-            output: price(
-                "output_usd_per_million_tokens",
-                prices.output_usd_per_million_tokens,
-            )?,
-            cached_input: prices
-                .cached_input_usd_per_million_tokens
-                .map(|usd| price("cached_input_usd_per_million_tokens", usd))
-                .transpose()?,
+            reasoning: optional("reasoning", prices.reasoning_usd_per_million_tokens)?,
         };
         models.insert(model.clone(), price);
     }
@@ -152,6 +152,24 @@ mod tests {
                 "{text}"
             );
         }
+    }
+
+    #[test]
+    fn every_kind_of_token_may_have_a_price() {
+        let row = r#"{"input_usd_per_million_tokens":1.25,"cached_input_usd_per_million_tokens":0.125,
+            "cache_write_input_usd_per_million_tokens":1.5625,"output_usd_per_million_tokens":10,
+            "reasoning_usd_per_million_tokens":7.5}"#;
+        let (head, _) = TABLE.split_once("\"m\":").unwrap();
+        let text = format!("{head}\"m\":{row}}}}}");
+        let price = read("p.json", &text).unwrap().table.models["m"];
+        let expected = Price {
+            input: NanoUsd(1_250_000_000),
+            output: NanoUsd(10_000_000_000),
+            cached_input: Some(NanoUsd(125_000_000)),
+            cache_write_input: Some(NanoUsd(1_562_500_000)),
+            reasoning: Some(NanoUsd(7_500_000_000)),
+        };
+        assert_eq!(price, expected);
     }
 
     #[test]

@@ -278,6 +278,9 @@ pub struct CostRow {
     /// On both.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub total_nano_usd: Option<i64>,
+    /// Saved by answers from the cache, in no other sum.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub avoided_nano_usd: Option<i64>,
     /// The price table.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub pricing_id: Option<String>,

@@ -62,6 +62,7 @@ impl VerdictRow {
                 atomic_nano_usd: outcome.cost.atomic.map(|cost| cost.0),
                 fallback_nano_usd: outcome.cost.fallback.map(|cost| cost.0),
                 total_nano_usd: outcome.cost.total.map(|cost| cost.0),
+                avoided_nano_usd: outcome.cost.avoided.map(|cost| cost.0),
                 pricing_id: provenance
                     .pricing
                     .as_ref()
