@@ -5,7 +5,9 @@
 //! Label values come from vocabularies and from the names of the configuration, so the number of series is bounded.
 
 pub mod diagnosis;
+pub mod egress;
 pub mod judges;
+pub mod money;
 pub mod server;
 
 mod family;
@@ -16,8 +18,10 @@ use std::sync::Arc;
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
 
 use self::diagnosis::DiagnosisMetrics;
+use self::egress::EgressMetrics;
 use self::family::Registry;
 use self::judges::JudgeMetrics;
+use self::money::MoneyMetrics;
 use self::server::ServerMetrics;
 use crate::domain::trace::{JudgeId, ProfileName};
 
@@ -59,6 +63,8 @@ pub struct Metrics {
     handle: PrometheusHandle,
     diagnosis: DiagnosisMetrics,
     judges: JudgeMetrics,
+    egress: EgressMetrics,
+    money: MoneyMetrics,
     server: ServerMetrics,
 }
 
@@ -95,6 +101,8 @@ impl Metrics {
             handle: recorder.handle(),
             diagnosis: DiagnosisMetrics::new(&registry),
             judges: JudgeMetrics::new(&registry),
+            egress: EgressMetrics::new(&registry),
+            money: MoneyMetrics::new(&registry),
             server: ServerMetrics::new(&registry),
         }))
     }

@@ -183,6 +183,16 @@ pub(super) fn count(counter: Option<&Counter>) {
     }
 }
 
+/// More than any one call uses or costs. A counter that took what is reported beyond it would soon begin anew.
+const MOST: u64 = 1 << 44;
+
+/// Adds what is known and can be, where there is a series for it.
+pub(super) fn add(counter: Option<&Counter>, amount: Option<u64>) {
+    if let (Some(counter), Some(amount)) = (counter, amount.filter(|amount| *amount <= MOST)) {
+        counter.increment(amount);
+    }
+}
+
 impl Handle for Counter {
     fn register(recorder: &PrometheusRecorder, key: &Key) -> Self {
         recorder.register_counter(key, &METADATA)

@@ -61,6 +61,14 @@ impl Info {
         for gauge in entry.gauges.values() {
             gauge.set(0.0);
         }
+        if shown == OTHER && !entry.gauges.contains_key(OTHER) {
+            let (metric, of) = (self.name, subject.join(", "));
+            tracing::warn!(
+                metric,
+                of,
+                "has too many values; further ones are told as `{OTHER}`"
+            );
+        }
         let gauge = entry
             .gauges
             .entry(shown.to_owned())

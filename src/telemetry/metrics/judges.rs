@@ -1,11 +1,16 @@
 //! Calls to judges: how they ended, how long they took, what they used and cost.
 
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
 use metrics::{Counter, Histogram};
 
 use super::Metrics;
-use super::family::{Axis, Family, Registry, count};
+use super::family::{Axis, Family, Registry, add, count};
 use super::info::Info;
 use crate::domain::failure::FailureReason;
+use crate::domain::judgment::JudgmentDelivery;
 use crate::domain::outcome::{JudgeCall, JudgeRole, Usage};
 use crate::domain::trace::{JudgeId, SnapshotId};
 use crate::domain::{Vocabulary as _, vocabulary};
@@ -28,7 +33,16 @@ vocabulary! {
 }
 
 /// The types of tokens that are counted apart, in the order of [`counts`].
-const TOKEN_TYPES: [&str; 4] = ["input", "cached_input", "output", "reasoning"];
+const TOKEN_TYPES: [&str; 5] = [
+    "input",
+    "cached_input",
+    "output",
+    "reasoning",
+    "cache_write_input",
+];
+
+/// How long a failure of the same kind is logged as a detail only.
+const TROUBLE_PAUSE: Duration = Duration::from_secs(60);
 
 /// Families about judges.
 pub(super) struct JudgeMetrics {
@@ -39,6 +53,8 @@ pub(super) struct JudgeMetrics {
     cost: Family<Counter>,
     model_info: Info,
     pricing_info: Info,
+    /// The judges that failed last, with the reason and when that was logged as a warning.
+    troubles: Mutex<BTreeMap<String, (FailureReason, Instant)>>,
 }
 
 impl JudgeMetrics {
@@ -84,6 +100,45 @@ impl JudgeMetrics {
                 "1 for the price table that is in force.",
                 &["id", "sha256"],
             ),
+            troubles: Mutex::default(),
+        }
+    }
+}
+
+impl JudgeMetrics {
+    /// Logs that a judge fails, at once and then now and again, and that it answers again.
+    fn tell_trouble(&self, call: &JudgeCall) {
+        let (judge, role) = (call.judge_id.as_str(), call.role.name());
+        let mut troubles = self.troubles.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(reason) = call.failure else {
+            if troubles.remove(judge).is_some() {
+                tracing::info!(judge, role, "the judge answers again");
+            }
+            return;
+        };
+        let detail = call.failure_detail.as_deref().unwrap_or("");
+        let now = Instant::now();
+        let was_told = troubles
+            .get(judge)
+            .is_some_and(|(told, at)| *told == reason && now.duration_since(*at) < TROUBLE_PAUSE);
+        let reason_name = reason.name();
+        if was_told {
+            tracing::debug!(
+                judge,
+                role,
+                reason = reason_name,
+                detail,
+                "the judge failed"
+            );
+        } else {
+            troubles.insert(judge.to_owned(), (reason, now));
+            tracing::warn!(
+                judge,
+                role,
+                reason = reason_name,
+                detail,
+                "the judge failed"
+            );
         }
     }
 }
@@ -96,8 +151,11 @@ impl Metrics {
             .set(&[&pricing.id], &pricing.sha256);
     }
 
-    /// A call to a judge ended; its cost is known or not.
+    /// A call to a judge ended; its cost is known or not. An answer from the cache is no call and used nothing.
     pub fn judge_called(&self, call: &JudgeCall) {
+        if call.delivery == JudgmentDelivery::Cache {
+            return;
+        }
         let families = &self.judges;
         let (judge, role) = (call.judge_id.as_str(), call.role.index());
         let outcome = call.failure.map_or(0, |reason| 1 + reason.index());
@@ -118,16 +176,7 @@ impl Metrics {
                 .model_info
                 .set(&[judge, call.role.name(), requested], answered);
         }
-        if let Some(reason) = call.failure {
-            let detail = call.failure_detail.as_deref().unwrap_or("");
-            tracing::debug!(
-                judge,
-                role = call.role.name(),
-                reason = reason.name(),
-                detail,
-                "judge failed"
-            );
-        }
+        self.judges.tell_trouble(call);
     }
 
     /// A judge sent something that is not an answer.
@@ -146,12 +195,6 @@ const fn counts(usage: &Usage) -> [Option<u64>; TOKEN_TYPES.len()] {
         usage.cached_input_token_count,
         usage.output_token_count,
         usage.reasoning_token_count,
+        usage.cache_write_input_token_count,
     ]
-}
-
-/// Adds what is known, where there is a series for it.
-fn add(counter: Option<&Counter>, amount: Option<u64>) {
-    if let (Some(counter), Some(amount)) = (counter, amount) {
-        counter.increment(amount);
-    }
 }

@@ -103,7 +103,7 @@ impl ServerMetrics {
 pub struct Alive(Gauge);
 
 impl Alive {
-    fn new(gauge: &Gauge) -> Self {
+    pub(super) fn new(gauge: &Gauge) -> Self {
         gauge.increment(1.0);
         Self(gauge.clone())
     }
