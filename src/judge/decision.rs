@@ -5,13 +5,15 @@
 
 use std::sync::LazyLock;
 
+use super::view::View;
 use crate::artifact::digest::sha256_hex;
 use crate::domain::Vocabulary as _;
 use crate::domain::dimension::Dimension;
 use crate::domain::outcome::DecisionVariant;
+use crate::domain::question::Question;
 
 /// The version of both sets of questions.
-const VERSION: &str = "1";
+const VERSION: &str = "2";
 
 /// A versioned set of questions.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,10 +24,26 @@ pub struct Decision {
     pub version: &'static str,
     /// With or without correctness.
     pub variant: DecisionVariant,
-    /// SHA-256 of its questions, one `dimension: words` a line, hexadecimal.
+    /// SHA-256 of its wordings, `dimension: text`, `true: when_true` and `false: when_false` a line, hexadecimal.
     pub sha256: String,
-    /// The questions in the order of the dimensions.
-    pub questions: Vec<(Dimension, &'static str)>,
+    /// The wordings in the order of the dimensions.
+    pub wordings: Vec<Wording>,
+}
+
+/// The words of the question about a dimension.
+///
+/// They name the parts of a trace by their paths. `chunks[i]` stands for the chunk that is asked about, and
+/// `retrieval_question` for `standalone_question` if there is one, else for `question`, read after `history`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wording {
+    /// The dimension.
+    pub dimension: Dimension,
+    /// The question.
+    pub text: &'static str,
+    /// When the answer is yes.
+    pub when_true: &'static str,
+    /// When the answer is no.
+    pub when_false: &'static str,
 }
 
 impl Decision {
@@ -46,43 +64,112 @@ impl Decision {
             DecisionVariant::WithReference => ("judge-cascade.rag.with-reference", true),
             DecisionVariant::WithoutReference => ("judge-cascade.rag.without-reference", false),
         };
-        let questions: Vec<_> = Dimension::ALL
+        let wordings: Vec<_> = Dimension::ALL
             .iter()
             .filter(|&&dimension| asks_correctness || dimension != Dimension::Correctness)
-            .map(|&dimension| (dimension, words(dimension)))
+            .map(|&dimension| wording(dimension))
             .collect();
-        let lines: String = questions
+        let lines: String = wordings
             .iter()
-            .map(|(dimension, words)| format!("{dimension}: {words}\n"))
+            .map(|words| {
+                let Wording {
+                    dimension,
+                    text,
+                    when_true,
+                    when_false,
+                } = words;
+                format!("{dimension}: {text}\ntrue: {when_true}\nfalse: {when_false}\n")
+            })
             .collect();
         Self {
             id,
             version: VERSION,
             variant,
             sha256: sha256_hex(lines.as_bytes()),
-            questions,
+            wordings,
         }
     }
 }
 
-/// The words of a question. `chunks[i]` stands for the chunk that is asked about.
-const fn words(dimension: Dimension) -> &'static str {
-    match dimension {
-        Dimension::ChunkRelevance => {
-            "Does `chunks[i].text` contain information that is relevant to `retrieval_question`?"
-        }
-        Dimension::ContextSufficiency => {
-            "Do `chunks`, taken together, contain everything that is needed to answer `retrieval_question`?"
-        }
-        Dimension::ContextConflict => {
-            "Do `chunks` contain statements that materially conflict with each other on what `retrieval_question` asks?"
-        }
-        Dimension::AnswerRelevance => {
-            "Does `answer` directly address what `question` asks, read after `history`?"
-        }
-        Dimension::Groundedness => "Is everything that `answer` claims supported by `chunks`?",
-        Dimension::Contradiction => "Does `answer` contradict `chunks`?",
-        Dimension::Correctness => "Is `answer` consistent with `reference_answer`?",
+impl Wording {
+    /// The words of one question over one view: text, when true, when false.
+    pub fn over(&self, question: Question, view: &View<'_>) -> [String; 3] {
+        let retrieval_question = match (&view.standalone_question, view.history.is_empty()) {
+            (Some(_), _) => "`standalone_question`",
+            (None, true) => "`question`",
+            (None, false) => "`question` (read after `history`)",
+        };
+        let history_is_evidence = view.history_is_evidence
+            && !view.history.is_empty()
+            && matches!(
+                self.dimension,
+                Dimension::Groundedness | Dimension::Contradiction
+            );
+        [self.text, self.when_true, self.when_false].map(|words| {
+            let mut words = words.replace("`retrieval_question`", retrieval_question);
+            if let Some(ordinal) = question.chunk_ordinal() {
+                words = words.replace("chunks[i]", &format!("chunks[{ordinal}]"));
+            }
+            if history_is_evidence {
+                words = words.replace("`chunks`", "`chunks` and `history`");
+            }
+            words
+        })
+    }
+}
+
+/// The name of a question on a wire: that of its dimension, or `chunk_` with the ordinal of its chunk.
+pub fn key(question: Question) -> String {
+    match question.chunk_ordinal() {
+        Some(ordinal) => format!("chunk_{ordinal}"),
+        None => question.dimension().name().to_owned(),
+    }
+}
+
+/// The words of the question about a dimension.
+pub const fn wording(dimension: Dimension) -> Wording {
+    let [text, when_true, when_false] = match dimension {
+        Dimension::ChunkRelevance => [
+            "Does `chunks[i].text` contain information that is relevant to `retrieval_question`?",
+            "It holds a fact, definition or step that helps to answer `retrieval_question`, if only in part.",
+            "It is about something else, or shares only its topic or its words with `retrieval_question`.",
+        ],
+        Dimension::ContextSufficiency => [
+            "Do `chunks`, taken together, contain everything that is needed to answer `retrieval_question`?",
+            "Every part of the answer to `retrieval_question` is stated in `chunks`.",
+            "Something that the answer needs is not stated in `chunks`.",
+        ],
+        Dimension::ContextConflict => [
+            "Do `chunks` contain statements that materially conflict with each other on what `retrieval_question` asks?",
+            "Two passages of `chunks` give answers to `retrieval_question` that cannot both be true.",
+            "The passages of `chunks` agree, are about different things, or differ only on what was not asked.",
+        ],
+        Dimension::AnswerRelevance => [
+            "Does `answer` directly address what `question` asks, read after `history`?",
+            "`answer` responds to what was asked, whether or not it is right.",
+            "`answer` declines, evades, or responds to something else.",
+        ],
+        Dimension::Groundedness => [
+            "Is everything that `answer` claims supported by `chunks`?",
+            "Every claim of `answer` is stated in `chunks` or follows from them.",
+            "At least one claim of `answer` is neither stated in `chunks` nor follows from them.",
+        ],
+        Dimension::Contradiction => [
+            "Does `answer` contradict `chunks`?",
+            "At least one claim of `answer` cannot be true if `chunks` are.",
+            "No claim of `answer` is ruled out by `chunks`, whether or not it is supported.",
+        ],
+        Dimension::Correctness => [
+            "Is `answer` consistent with `reference_answer`?",
+            "`answer` says the same on what `question` asks as `reference_answer`, in whatever words.",
+            "`answer` differs from `reference_answer` on what `question` asks, or leaves an essential part out.",
+        ],
+    };
+    Wording {
+        dimension,
+        text,
+        when_true,
+        when_false,
     }
 }
 
@@ -94,13 +181,13 @@ mod tests {
     fn correctness_is_asked_only_with_a_reference() {
         let with = Decision::of(DecisionVariant::WithReference);
         let without = Decision::of(DecisionVariant::WithoutReference);
-        assert_eq!(with.questions.len(), 7);
-        assert_eq!(without.questions.len(), 6);
+        assert_eq!(with.wordings.len(), 7);
+        assert_eq!(without.wordings.len(), 6);
         assert!(
             without
-                .questions
+                .wordings
                 .iter()
-                .all(|(dimension, _)| *dimension != Dimension::Correctness)
+                .all(|words| words.dimension != Dimension::Correctness)
         );
         assert_ne!(with.sha256, without.sha256);
     }
