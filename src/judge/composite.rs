@@ -145,19 +145,13 @@ impl Member {
                 format!("no answer within {} ms", start.elapsed().as_millis()),
             )),
         };
-        let call = |failure, failure_detail| JudgeCall {
-            judge_id: info.judge_id.clone(),
-            role: context.role,
-            requested_model: info.requested_model.clone(),
-            returned_model: None,
-            is_local: info.is_local,
-            attempt_count: 1,
-            usage: None,
-            cost: None,
+        let call = |was_sent, failure, failure_detail| JudgeCall {
+            attempt_count: u32::from(was_sent),
             latency: start.elapsed(),
             failure,
             failure_detail,
-            upstream_request_id: None,
+            may_be_billed: !info.is_local && failure == Some(FailureReason::Timeout),
+            ..info.call(context.role)
         };
         match reply {
             Ok(mut answer) => {
@@ -167,14 +161,14 @@ impl Member {
                 }
                 let mut calls = std::mem::take(&mut answer.calls);
                 if calls.is_empty() {
-                    calls.push(call(None, None));
+                    calls.push(call(true, None, None));
                 }
                 (Ok(answer), calls)
             }
             Err(error) => {
                 let mut calls = error.calls;
                 if calls.is_empty() {
-                    calls.push(call(Some(error.reason), error.detail));
+                    calls.push(call(!error.is_unsent, Some(error.reason), error.detail));
                 }
                 (Err(error.reason), calls)
             }

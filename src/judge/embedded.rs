@@ -96,6 +96,7 @@ impl EmbeddedJudge {
                 requested_model: Some(MODEL.to_owned()),
                 dimensions: DimensionSet::ALL,
                 source: Some(JudgmentSource::Embedded),
+                max_state_tokens: None,
                 is_local: true,
             },
             options,
@@ -145,18 +146,10 @@ impl Judge for EmbeddedJudge {
             self.run_apart(work).await?
         };
         let call = JudgeCall {
-            is_local: true,
-            judge_id: self.info.judge_id.clone(),
-            role: context.role,
-            requested_model: self.info.requested_model.clone(),
             returned_model: Some(MODEL.to_owned()),
             attempt_count: 1,
-            usage: None,
-            cost: None,
             latency: start.elapsed(),
-            failure: None,
-            failure_detail: None,
-            upstream_request_id: None,
+            ..self.info.call(context.role)
         };
         Ok(Answer {
             answers,
@@ -164,6 +157,14 @@ impl Judge for EmbeddedJudge {
             verdict: None,
             calls: vec![call],
         })
+    }
+
+    async fn models(&self, _deadline: Instant) -> Result<Option<Vec<String>>, JudgeError> {
+        Ok(None)
+    }
+
+    async fn probe(&self, _deadline: Instant) -> Result<(), JudgeError> {
+        Ok(())
     }
 }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use tokio::time::Instant;
 
 use super::reply::{Reply, ReplyKind};
 use super::{Answer, Ask, CallContext, Judge, JudgeError, JudgeInfo, JudgeType};
@@ -66,6 +67,7 @@ impl ReplayJudge {
             requested_model: options.model.clone(),
             dimensions: DimensionSet::ALL,
             source: None,
+            max_state_tokens: None,
             is_local: false,
         };
         Self {
@@ -77,7 +79,7 @@ impl ReplayJudge {
     }
 
     fn fail(&self, reason: FailureReason, detail: &str) -> JudgeError {
-        JudgeError::new(&self.info.judge_id, reason, detail)
+        JudgeError::unsent(&self.info.judge_id, reason, detail)
     }
 
     fn row(&self, ask: &Ask<'_>) -> Result<&ReplayRow, JudgeError> {
@@ -140,18 +142,12 @@ impl Judge for ReplayJudge {
             tokio::time::sleep(latency).await;
         }
         let call = JudgeCall {
-            judge_id: self.info.judge_id.clone(),
-            role: context.role,
-            requested_model: self.info.requested_model.clone(),
             returned_model: row.model.clone(),
-            is_local: self.info.is_local,
+            delivery: JudgmentDelivery::Replay,
             attempt_count: 1,
             usage: row.usage,
-            cost: None,
             latency,
-            failure: None,
-            failure_detail: None,
-            upstream_request_id: None,
+            ..self.info.call(context.role)
         };
         let kind = ReplyKind {
             role: context.role,
@@ -190,5 +186,13 @@ impl Judge for ReplayJudge {
             verdict,
             calls: vec![call],
         })
+    }
+
+    async fn models(&self, _deadline: Instant) -> Result<Option<Vec<String>>, JudgeError> {
+        Ok(None)
+    }
+
+    async fn probe(&self, _deadline: Instant) -> Result<(), JudgeError> {
+        Ok(())
     }
 }

@@ -2,20 +2,22 @@
 //!
 //! A number that is not a probability fails its own question and is never clamped.
 //! An unknown or repeated name fails the whole answer: it cannot be told what else is wrong with it.
-//! A known name that was not asked about is ignored, and a question without an answer stays absent.
+//! A question without an answer stays absent. A known name that was not asked about is ignored in a recording, which
+//! may hold more than is asked now; in the answer to a view it is unknown, because that judge was asked for nothing else.
 
 use std::str::FromStr as _;
 
+use super::view::View;
 use super::{Ask, JudgeError, JudgeInfo};
 use crate::domain::dimension::Dimension;
 use crate::domain::failure::FailureReason;
 use crate::domain::judgment::{
-    Answers, Failure, Judged, Judgment, JudgmentBasis, JudgmentDelivery, JudgmentSource,
-    SeenFraction,
+    Answers, Evidence, Failure, Guard, Judged, Judgment, JudgmentBasis, JudgmentDelivery,
+    JudgmentSource, SeenFraction,
 };
 use crate::domain::outcome::JudgeRole;
 use crate::domain::probability::Probability;
-use crate::domain::question::Question;
+use crate::domain::question::{Question, QuestionSet};
 use crate::telemetry::metrics::Metrics;
 use crate::telemetry::metrics::judges::InvalidAnswer;
 
@@ -25,8 +27,9 @@ pub struct Reply<'a> {
     info: &'a JudgeInfo,
     metrics: &'a Metrics,
     kind: ReplyKind,
+    view: Option<&'a View<'a>>,
     answers: Answers,
-    seen: Vec<Question>,
+    seen: QuestionSet,
 }
 
 /// What is the same for every number of an answer.
@@ -40,6 +43,17 @@ pub struct ReplyKind {
     pub delivery: JudgmentDelivery,
 }
 
+impl ReplyKind {
+    /// Numbers of a call that was just made.
+    pub const fn live(role: JudgeRole, source: JudgmentSource) -> Self {
+        Self {
+            role,
+            source,
+            delivery: JudgmentDelivery::Live,
+        }
+    }
+}
+
 impl<'a> Reply<'a> {
     /// An answer without names yet.
     pub fn new(
@@ -48,15 +62,105 @@ impl<'a> Reply<'a> {
         metrics: &'a Metrics,
         kind: ReplyKind,
     ) -> Self {
-        let answers = Answers::from_fn(ask.trace.chunks.len(), |_| None);
+        let chunk_count = ask.trace.chunks.len();
         Self {
             ask,
             info,
             metrics,
             kind,
-            answers,
-            seen: Vec::new(),
+            view: None,
+            answers: Answers::from_fn(chunk_count, |_| None),
+            seen: QuestionSet::from_fn(chunk_count, |_| false),
         }
+    }
+
+    /// The answer is to a view of the trace: its judgments saw only so much, and what it could not be asked failed.
+    ///
+    /// If a text seems to speak to the judge, any of its judgments may follow that text, so none of them may help a PASS.
+    pub fn over(mut self, view: &'a View<'a>) -> Self {
+        self.view = Some(view);
+        for &(question, reason) in &view.unasked {
+            self.answers[question] = Some(self.failure(reason));
+        }
+        self
+    }
+
+    /// The judge gave this number for the question of this name; see [`super::decision::key`].
+    pub fn named(&mut self, key: &str, number: f64) -> Result<(), JudgeError> {
+        let question = self.question(key)?;
+        self.put(question, number)
+    }
+
+    /// The judge did not answer the question of this name.
+    pub fn failed(&mut self, key: &str, reason: FailureReason) -> Result<(), JudgeError> {
+        let question = self.question(key)?;
+        self.claim(question)?;
+        if self.ask.questions[question] {
+            self.answers[question] = Some(self.failure(reason));
+        }
+        Ok(())
+    }
+
+    /// What the judge wrote to the question of this name cannot be read, or does not belong to the trace.
+    pub fn failed_as_malformed(&mut self, key: &str) -> Result<(), JudgeError> {
+        self.metrics
+            .invalid_answer(&self.info.judge_id, InvalidAnswer::Malformed);
+        self.failed(key, FailureReason::Protocol)
+    }
+
+    /// The judge gave no number for the question of this name.
+    pub fn not_a_number(&mut self, key: &str) -> Result<(), JudgeError> {
+        self.failed(key, FailureReason::Protocol)?;
+        self.metrics
+            .invalid_answer(&self.info.judge_id, InvalidAnswer::NotAProbability);
+        Ok(())
+    }
+
+    /// The judge gave this number for the question of this name, with so much probability on the labels.
+    pub fn weighed(
+        &mut self,
+        key: &str,
+        number: f64,
+        label_mass: Probability,
+    ) -> Result<(), JudgeError> {
+        let question = self.question(key)?;
+        self.put(question, number)?;
+        if let Some(Judgment::Judged(judged)) = &mut self.answers[question] {
+            judged.label_mass = Some(label_mass);
+        }
+        Ok(())
+    }
+
+    fn question(&self, key: &str) -> Result<Question, JudgeError> {
+        let question = match key.strip_prefix("chunk_") {
+            Some(ordinal) => ordinal_of(ordinal)
+                .filter(|&ordinal| ordinal < self.ask.trace.chunks.len())
+                .map(Question::chunk),
+            None => None,
+        };
+        let question = question.or_else(|| {
+            let dimension = Dimension::from_str(key).ok()?;
+            (dimension != Dimension::ChunkRelevance).then(|| Question::about(dimension))
+        });
+        question.ok_or_else(|| self.unknown())
+    }
+
+    /// The refusal of an answer that names an unknown question.
+    pub fn unknown(&self) -> JudgeError {
+        self.refuse(InvalidAnswer::Unknown, "names an unknown question")
+    }
+
+    /// The refusal of an answer that answers a question twice.
+    pub fn repeated(&self) -> JudgeError {
+        self.refuse(InvalidAnswer::Duplicate, "answers a question twice")
+    }
+
+    /// The refusal of an answer that cannot be read.
+    pub fn malformed(&self) -> JudgeError {
+        self.refuse(
+            InvalidAnswer::Malformed,
+            "is not in the form that was asked for",
+        )
     }
 
     /// The judge gave this number for a whole-trace dimension.
@@ -87,17 +191,40 @@ impl<'a> Reply<'a> {
     }
 
     fn put(&mut self, question: Question, number: f64) -> Result<(), JudgeError> {
-        if self.seen.contains(&question) {
-            return Err(self.refuse(InvalidAnswer::Duplicate, "answers a question twice"));
-        }
-        self.seen.push(question);
+        self.claim(question)?;
         if self.ask.questions[question] {
-            self.answers[question] = Some(self.judgment(number));
+            self.answers[question] = Some(self.judgment(question, number));
         }
         Ok(())
     }
 
-    fn judgment(&self, number: f64) -> Judgment {
+    fn claim(&mut self, question: Question) -> Result<(), JudgeError> {
+        if self.seen[question] {
+            return Err(self.repeated());
+        }
+        if self.view.is_some_and(|view| !view.questions[question]) {
+            let detail = "names a question that was not asked";
+            return Err(self.refuse(InvalidAnswer::Unknown, detail));
+        }
+        self.seen[question] = true;
+        Ok(())
+    }
+
+    /// The judgment that the judge did not answer.
+    pub fn failure(&self, reason: FailureReason) -> Judgment {
+        Judgment::Failed(Failure {
+            judge_id: self.info.judge_id.clone(),
+            reason,
+        })
+    }
+
+    /// The judgment that the judge gave this number for a question.
+    pub fn judgment(&self, question: Question, number: f64) -> Judgment {
+        let is_steered = self.view.is_some_and(|view| view.has_injection_signal);
+        let evidence = Evidence {
+            guards: vec![Guard::InjectionSignal],
+            ..Evidence::default()
+        };
         match Probability::try_from(number) {
             Ok(probability) => Judgment::Judged(Judged {
                 probability,
@@ -106,18 +233,17 @@ impl<'a> Reply<'a> {
                 source: self.kind.source,
                 delivery: self.kind.delivery,
                 basis: JudgmentBasis::Measured,
-                seen_fraction: SeenFraction::ALL,
+                seen_fraction: self
+                    .view
+                    .map_or(SeenFraction::ALL, |view| view.seen(question)),
                 label_mass: None,
-                vetoes_pass: false,
-                evidence: None,
+                vetoes_pass: is_steered,
+                evidence: is_steered.then(|| Box::new(evidence)),
             }),
             Err(_) => {
                 self.metrics
                     .invalid_answer(&self.info.judge_id, InvalidAnswer::NotAProbability);
-                Judgment::Failed(Failure {
-                    judge_id: self.info.judge_id.clone(),
-                    reason: FailureReason::Protocol,
-                })
+                self.failure(FailureReason::Protocol)
             }
         }
     }
@@ -130,4 +256,10 @@ impl<'a> Reply<'a> {
             format!("its answer {detail}"),
         )
     }
+}
+
+/// An ordinal as [`super::decision::key`] writes it, and in no other way.
+fn ordinal_of(text: &str) -> Option<usize> {
+    let ordinal: usize = text.parse().ok()?;
+    (ordinal.to_string() == text).then_some(ordinal)
 }

@@ -47,11 +47,7 @@ fn judge_asking(draft: TraceDraft, asked: impl Fn(Question) -> bool, history: bo
         decision: Decision::of(DecisionVariant::WithReference),
         history_is_evidence: history,
     };
-    let context = CallContext {
-        deadline: Instant::now(),
-        role: JudgeRole::Atomic,
-        traceparent: None,
-    };
+    let context = CallContext::until(Instant::now(), JudgeRole::Atomic);
     let judge = EmbeddedJudge::new("embedded".into(), EmbeddedOptions::default());
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()
