@@ -5,8 +5,10 @@
 
 pub mod plan;
 pub mod profile;
+pub mod spend;
 pub mod time;
 
+mod generator;
 mod money;
 mod run;
 
@@ -16,12 +18,13 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use self::generator::GeneratorWatch;
 use self::plan::Scope;
 use self::profile::{FallbackMode, Profile};
 use self::run::Run;
 use crate::artifact::pricing::PricingSnapshot;
 use crate::domain::failure::FailureReason;
-use crate::domain::outcome::{CalibrationState, Outcome};
+use crate::domain::outcome::{CalibrationState, JudgeCall, NanoUsd, Outcome};
 use crate::domain::trace::{JudgeId, ProfileName, Trace};
 use crate::telemetry::metrics::Metrics;
 
@@ -30,6 +33,7 @@ pub struct Cascade {
     profiles: BTreeMap<ProfileName, Profile>,
     pricing: Option<Arc<PricingSnapshot>>,
     metrics: Arc<Metrics>,
+    generators: GeneratorWatch,
 }
 
 /// A trace and how to diagnose it.
@@ -49,6 +53,8 @@ pub struct Request {
     pub timeout: Option<Duration>,
     /// The W3C trace context of the caller.
     pub traceparent: Option<String>,
+    /// Whether cached answers will not do.
+    pub skip_cache: bool,
 }
 
 /// Why there is no outcome.
@@ -103,6 +109,7 @@ impl Cascade {
             profiles,
             pricing,
             metrics,
+            generators: GeneratorWatch::default(),
         }
     }
 
@@ -119,6 +126,11 @@ impl Cascade {
     /// The price table, if one is loaded.
     pub fn pricing(&self) -> Option<&PricingSnapshot> {
         self.pricing.as_deref()
+    }
+
+    /// What a call cost by the price table; `None` is unknown.
+    pub fn cost(&self, call: &JudgeCall) -> Option<NanoUsd> {
+        money::cost_of(call, self.pricing())
     }
 
     /// Diagnoses one trace within its time.

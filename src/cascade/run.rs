@@ -14,13 +14,14 @@ use crate::domain::failure::FailureReason;
 use crate::domain::judgment::{Answers, Judgment, Judgments};
 use crate::domain::outcome::{
     CalibrationState, DecisionVariant, FallbackReason, FallbackUnavailableReason, JudgeCall,
-    JudgeRole, Outcome, Pass, Provenance, Route, Timing,
+    JudgeRole, Outcome, Pass, Provenance, Route, Timing, is_model_name,
 };
 use crate::domain::question::QuestionSet;
 use crate::domain::trace::{JudgeId, Trace};
 use crate::judge::composite::Composite;
 use crate::judge::decision::Decision;
 use crate::judge::{Answer, Ask, CallContext};
+use crate::telemetry::metrics::money::AvoidedCost;
 use crate::{policy, text};
 
 /// The state of one diagnosis.
@@ -217,14 +218,25 @@ impl<'a> Run<'a> {
             deadline,
             role,
             traceparent,
+            skip_cache: self.request.skip_cache,
+            longest: Some(self.profile.time.longest(role)),
         };
         let start = Instant::now();
         let mut answer = judge.judge(&ask, &context).await;
         self.judge_wait += start.elapsed();
+        let pricing = self.cascade.pricing.as_deref();
         for call in &mut answer.calls {
-            call.cost = money::cost_of(call, self.cascade.pricing.as_deref());
+            call.returned_model.take_if(|name| !is_model_name(name));
+            call.cost = money::cost_of(call, pricing);
             self.cascade.metrics.judge_called(call);
+            if let Some(avoided) = money::avoided_by(call, pricing) {
+                let metrics = &self.cascade.metrics;
+                metrics.cost_avoided(AvoidedCost::Cache, avoided);
+            }
         }
+        self.cascade
+            .generators
+            .watch(&trace, &answer.calls, &self.cascade.metrics);
         self.calls.append(&mut answer.calls);
         answer
     }
@@ -256,7 +268,7 @@ impl<'a> Run<'a> {
             enforcement,
             atomic: Some(atomic),
             fallback: end.fallback,
-            cost: money::total(&self.calls),
+            cost: money::total(&self.calls, self.cascade.pricing.as_deref()),
             provenance: self.provenance(),
             timing: Timing {
                 total: self.request.started.elapsed(),

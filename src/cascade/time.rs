@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::domain::outcome::JudgeRole;
+
 /// How the time of a call is shared out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimeOptions {
@@ -25,6 +27,14 @@ impl TimeOptions {
     /// The time for a call whose caller waits for `timeout`.
     pub fn limit(&self, timeout: Option<Duration>) -> Duration {
         timeout.map_or(self.deadline, |timeout| timeout.min(self.deadline))
+    }
+
+    /// The longest time that a judge ever has in a role.
+    pub fn longest(&self, role: JudgeRole) -> Duration {
+        match role {
+            JudgeRole::Atomic => self.atomic_timeout.min(self.deadline),
+            JudgeRole::Fallback => self.deadline,
+        }
     }
 
     /// What is kept back of it for the reply.
