@@ -1,6 +1,8 @@
-//! The wire: generated messages, their conversion to and from the domain, and errors as statuses.
+//! The wire: generated messages, their conversion to and from the domain, JSON, and errors as statuses and problems.
 
 pub mod convert;
 pub mod deadline;
+pub mod json;
 pub mod pb;
+pub mod problem;
 pub mod status;

@@ -35,15 +35,10 @@ pub(super) fn int32(count: usize) -> i32 {
     i32::try_from(count).unwrap_or(i32::MAX)
 }
 
-/// A count of tokens; one beyond 2^63 is shown as the largest.
-pub(super) fn int64(count: u64) -> i64 {
-    i64::try_from(count).unwrap_or(i64::MAX)
-}
-
 /// A duration; one beyond ten thousand years cannot be measured.
 pub(super) fn duration(duration: std::time::Duration) -> prost_types::Duration {
     prost_types::Duration {
-        seconds: int64(duration.as_secs()),
+        seconds: i64::try_from(duration.as_secs()).unwrap_or(i64::MAX),
         nanos: duration.subsec_nanos() as i32,
     }
 }

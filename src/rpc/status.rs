@@ -1,6 +1,6 @@
-//! Errors as statuses: one code, one `ErrorInfo`, and no text of a trace.
+//! Errors of calls: one code, one reason, and no text of a trace; and how a gRPC status tells them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use tonic::{Code, Status};
@@ -52,6 +52,16 @@ pub enum CallError {
     /// The request is wrong.
     #[error("{}", told(&.0.0))]
     Invalid(TraceError),
+    /// The body is not JSON; over HTTP only.
+    #[error("the body is not JSON: {problem} at line {line}, column {column}")]
+    NotJson {
+        /// What is wrong, without any of the text.
+        problem: String,
+        /// Its line, counted from 1.
+        line: usize,
+        /// Its column in bytes, counted from 1.
+        column: usize,
+    },
     /// No profile has this name.
     #[error("profile: `{}` is not configured", shown(.0))]
     UnknownProfile(String),
@@ -74,6 +84,7 @@ impl CallError {
     pub fn reason(&self) -> ErrorReason {
         match self {
             Self::Invalid(TraceError(violations)) => invalid_reason(violations),
+            Self::NotJson { .. } => ErrorReason::InvalidTrace,
             Self::UnknownProfile(_) => ErrorReason::UnknownProfile,
             Self::Overloaded { .. } => ErrorReason::Overloaded,
             Self::ShuttingDown => ErrorReason::ShuttingDown,
@@ -96,60 +107,128 @@ impl CallError {
         }
     }
 
-    /// The status to send.
-    pub fn status(&self) -> Status {
-        let mut details = ErrorDetails::new();
-        let mut metadata = Vec::new();
+    /// The error as every transport tells it.
+    pub fn report(&self) -> Report {
+        let mut report = Report {
+            code: self.code(),
+            reason: self.reason(),
+            message: self.to_string(),
+            metadata: BTreeMap::new(),
+            violations: Vec::new(),
+            retry_after: None,
+        };
+        let metadata = &mut report.metadata;
         match self {
             Self::Invalid(TraceError(violations)) => {
-                let listed = violations.iter().take(MAX_LISTED).map(field_violation);
-                details.set_bad_request(listed.collect::<Vec<_>>());
-                metadata.push(("violation_count", violations.len().to_string()));
+                metadata.insert("violation_count", violations.len().to_string());
                 let limit = violations.iter().find_map(|violation| violation.limit);
                 metadata.extend(limit.map(|limit| ("limit", limit.to_string())));
+                let listed = violations.iter().take(MAX_LISTED);
+                report.violations = listed.cloned().map(Violated::from).collect();
+            }
+            Self::NotJson { line, column, .. } => {
+                metadata.insert("line", line.to_string());
+                metadata.insert("column", column.to_string());
             }
             Self::UnknownProfile(name) => {
-                details.set_bad_request(vec![FieldViolation {
+                metadata.insert("profile", shown(name));
+                report.violations.push(Violated {
                     field: "profile".to_owned(),
+                    reason: self.reason().name(),
                     description: "names no configured profile".to_owned(),
-                    reason: self.reason().name().to_owned(),
-                    ..Default::default()
-                }]);
-                metadata.push(("profile", shown(name)));
+                });
             }
             Self::Overloaded { limit } => {
-                details.set_retry_info(Some(RETRY_DELAY));
-                metadata.push(("limit", limit.to_string()));
+                metadata.insert("limit", limit.to_string());
+                report.retry_after = Some(RETRY_DELAY);
             }
             Self::ShuttingDown => (),
             Self::Cascade(CascadeError::Deadline(stage)) => {
-                metadata.push(("stage", stage.name().to_owned()));
+                metadata.insert("stage", stage.name().to_owned());
             }
             Self::Cascade(CascadeError::AtomicFailed { judge_id, reason }) => {
-                metadata.push(("judge", judge_id.to_string()));
-                metadata.push(("kind", reason.name().to_owned()));
+                metadata.insert("judge", judge_id.to_string());
+                metadata.insert("kind", reason.name().to_owned());
             }
         }
-        set_info(&mut details, self.reason(), metadata);
-        Status::with_error_details(self.code(), self.to_string(), details)
+        report
     }
 }
 
-/// The status for a broken invariant; the cause is in the log only.
-pub fn internal(request_id: &str) -> Status {
-    let mut details = ErrorDetails::new();
-    let metadata = vec![("request_id", request_id.to_owned())];
-    set_info(&mut details, ErrorReason::Internal, metadata);
-    let message = format!("internal error; the log has more under request id `{request_id}`");
-    Status::with_error_details(Code::Internal, message, details)
+/// An error as every transport tells it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    /// Its code.
+    pub code: Code,
+    /// Its reason.
+    pub reason: ErrorReason,
+    /// What is wrong, in words.
+    pub message: String,
+    /// More about it.
+    pub metadata: BTreeMap<&'static str, String>,
+    /// What is wrong with the request, field by field.
+    pub violations: Vec<Violated>,
+    /// When the caller may try again.
+    pub retry_after: Option<Duration>,
 }
 
-fn set_info(details: &mut ErrorDetails, reason: ErrorReason, metadata: Vec<(&str, String)>) {
-    let metadata: HashMap<String, String> = metadata
-        .into_iter()
-        .map(|(key, value)| (key.to_owned(), value))
-        .collect();
-    details.set_error_info(reason.name(), DOMAIN, metadata);
+/// What is wrong with a field.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Violated {
+    /// The path of the field.
+    pub field: String,
+    /// The kind of violation.
+    pub reason: &'static str,
+    /// What is wrong, in words.
+    pub description: String,
+}
+
+impl From<Violation> for Violated {
+    fn from(violation: Violation) -> Self {
+        Self {
+            field: violation.path,
+            reason: violation.reason.name(),
+            description: violation.description,
+        }
+    }
+}
+
+impl Report {
+    /// A broken invariant; the cause is in the log only.
+    pub fn internal(request_id: &str) -> Self {
+        Self {
+            code: Code::Internal,
+            reason: ErrorReason::Internal,
+            message: format!("internal error; the log has more under request id `{request_id}`"),
+            metadata: BTreeMap::from([("request_id", request_id.to_owned())]),
+            violations: Vec::new(),
+            retry_after: None,
+        }
+    }
+
+    /// The same as a status.
+    pub fn status(self) -> Status {
+        let mut details = ErrorDetails::new();
+        if !self.violations.is_empty() {
+            let violations = self.violations.into_iter().map(|violated| FieldViolation {
+                field: violated.field,
+                description: violated.description,
+                reason: violated.reason.to_owned(),
+                ..Default::default()
+            });
+            details.set_bad_request(violations.collect::<Vec<_>>());
+        }
+        if self.retry_after.is_some() {
+            details.set_retry_info(self.retry_after);
+        }
+        let metadata: HashMap<String, String> = self
+            .metadata
+            .into_iter()
+            .map(|(key, value)| (key.to_owned(), value))
+            .collect();
+        details.set_error_info(self.reason.name(), DOMAIN, metadata);
+        Status::with_error_details(self.code, self.message, details)
+    }
 }
 
 /// The first violations in words, and how many more there are.
@@ -162,7 +241,7 @@ fn told(violations: &[Violation]) -> String {
 }
 
 /// The start of a name that a caller made up.
-fn shown(name: &str) -> String {
+pub(super) fn shown(name: &str) -> String {
     let printable = |c: char| {
         if c.is_control() {
             char::REPLACEMENT_CHARACTER
@@ -186,15 +265,6 @@ fn invalid_reason(violations: &[Violation]) -> ErrorReason {
         ErrorReason::TooManyChunks
     } else {
         ErrorReason::InvalidTrace
-    }
-}
-
-fn field_violation(violation: &Violation) -> FieldViolation {
-    FieldViolation {
-        field: violation.path.clone(),
-        description: violation.description.clone(),
-        reason: violation.reason.name().to_owned(),
-        ..Default::default()
     }
 }
 

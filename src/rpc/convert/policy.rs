@@ -81,13 +81,12 @@ fn row(policy: &Policy, dimension: Dimension) -> pb::DimensionPolicy {
 }
 
 fn decision(decision: &Decision) -> pb::Decision {
-    let questions = decision
-        .questions
-        .iter()
-        .map(|&(dimension, words)| pb::Question {
-            dimension: number(dimension),
-            text: words.to_owned(),
-        });
+    let questions = decision.wordings.iter().map(|words| pb::Question {
+        dimension: number(words.dimension),
+        text: words.text.to_owned(),
+        when_true: words.when_true.to_owned(),
+        when_false: words.when_false.to_owned(),
+    });
     pb::Decision {
         decision_id: decision.id.to_owned(),
         version: decision.version.to_owned(),
@@ -111,7 +110,9 @@ fn judge_info(info: &JudgeInfo, role: JudgeRole) -> pb::JudgeInfo {
         r#type: info.judge_type.name().to_owned(),
         requested_model: info.requested_model.clone().unwrap_or_default(),
         dimensions: info.dimensions.iter().map(number).collect(),
-        max_state_tokens: None,
+        max_state_tokens: info
+            .max_state_tokens
+            .map(|tokens| i64::try_from(tokens).unwrap_or(i64::MAX)),
         source: number_or_unspecified(info.source),
     }
 }

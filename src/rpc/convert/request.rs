@@ -25,6 +25,8 @@ pub struct ParsedRequest {
     pub fallback_mode: Option<FallbackMode>,
     /// Whether the judgments of single statements are returned.
     pub include_statements: bool,
+    /// Whether cached answers of judges will not do.
+    pub skip_cache: bool,
 }
 
 /// Reads a request.
@@ -54,6 +56,7 @@ pub fn parse(
             include_statements: request
                 .options
                 .is_some_and(|options| options.include_statements),
+            skip_cache: request.options.is_some_and(|options| options.skip_cache),
         }),
         _ => Err(TraceError(violations)),
     }
@@ -165,6 +168,8 @@ pub struct How {
     pub fallback_mode: Option<FallbackMode>,
     /// Whether the judgments of single statements are wanted.
     pub include_statements: bool,
+    /// Whether cached answers of judges will not do.
+    pub skip_cache: bool,
 }
 
 /// The request of a client.
@@ -175,6 +180,7 @@ pub fn message(trace: &Trace, how: How) -> pb::DiagnoseRequest {
         scope: number(how.scope),
         fallback_mode: number_or_unspecified(how.fallback_mode),
         options: Some(pb::DiagnoseOptions {
+            skip_cache: how.skip_cache,
             include_statements: how.include_statements,
         }),
     }

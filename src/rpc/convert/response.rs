@@ -1,6 +1,6 @@
 //! From an outcome to a response; the policy tells the bands.
 
-use super::{duration, int32, int64, number, number_or_unspecified};
+use super::{duration, int32, number, number_or_unspecified};
 use crate::domain::Vocabulary as _;
 use crate::domain::diagnosis::{FiredRule, Verdict};
 use crate::domain::dimension::Dimension;
@@ -68,6 +68,7 @@ fn cost(outcome: &Outcome) -> pb::Cost {
         atomic_nano_usd: nano(outcome.cost.atomic),
         fallback_nano_usd: nano(outcome.cost.fallback),
         total_nano_usd: nano(outcome.cost.total),
+        avoided_nano_usd: nano(outcome.cost.avoided),
         pricing_id: pricing
             .map(|pricing| pricing.id.to_string())
             .unwrap_or_default(),
@@ -95,11 +96,17 @@ fn call(call: &JudgeCall) -> pb::JudgeCall {
 
 fn usage(usage: &Usage) -> pb::Usage {
     pb::Usage {
-        input_token_count: usage.input_token_count.map(int64),
-        cached_input_token_count: usage.cached_input_token_count.map(int64),
-        output_token_count: usage.output_token_count.map(int64),
-        reasoning_token_count: usage.reasoning_token_count.map(int64),
+        input_token_count: told(usage.input_token_count),
+        cached_input_token_count: told(usage.cached_input_token_count),
+        output_token_count: told(usage.output_token_count),
+        reasoning_token_count: told(usage.reasoning_token_count),
+        cache_write_input_token_count: told(usage.cache_write_input_token_count),
     }
+}
+
+/// A count as it is told; one beyond the numbers of the wire is unknown.
+fn told(count: Option<u64>) -> Option<i64> {
+    count.and_then(|count| i64::try_from(count).ok())
 }
 
 fn verdict(verdict: &Verdict) -> pb::Verdict {

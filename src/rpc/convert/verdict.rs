@@ -77,6 +77,7 @@ pub fn row(response: pb::DiagnoseResponse) -> Result<VerdictRow, ResponseError> 
             atomic_nano_usd: cost.atomic_nano_usd,
             fallback_nano_usd: cost.fallback_nano_usd,
             total_nano_usd: cost.total_nano_usd,
+            avoided_nano_usd: cost.avoided_nano_usd,
             pricing_id: not_empty(cost.pricing_id),
             pricing_sha256: not_empty(cost.pricing_sha256),
         },
@@ -185,6 +186,7 @@ fn call(call: pb::JudgeCall) -> Result<CallRow, ResponseError> {
         usage: call.usage.map(|usage| Usage {
             input_token_count: tokens(usage.input_token_count),
             cached_input_token_count: tokens(usage.cached_input_token_count),
+            cache_write_input_token_count: tokens(usage.cache_write_input_token_count),
             output_token_count: tokens(usage.output_token_count),
             reasoning_token_count: tokens(usage.reasoning_token_count),
         }),
