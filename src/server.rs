@@ -1,4 +1,4 @@
-//! The server: listeners, connections, the gRPC service and the admin endpoints.
+//! The server: listeners, connections, the same service over gRPC and HTTP, and the admin endpoints.
 //!
 //! [`BoundServer::bind`] takes the addresses, [`BoundServer::start`] serves, [`RunningServer::drain`] ends it: health
 //! turns to NOT_SERVING, no connection is accepted any more, and traces in flight are waited for, but not for ever.
@@ -7,6 +7,7 @@ pub mod accept;
 pub mod admin;
 pub mod drain;
 pub mod grpc;
+pub mod http;
 pub mod layers;
 pub mod options;
 pub mod service;
@@ -26,11 +27,13 @@ use self::accept::listener::{BoundListener, ListenError};
 use self::admin::Admin;
 use self::drain::{Drain, Drained, all_back};
 use self::grpc::{Health, ReflectionError};
+use self::layers::CallLayer;
 use self::options::{Listen, ServerOptions};
 use self::service::Service;
 use crate::cascade::Cascade;
 use crate::cascade::time::TimeOptions;
 use crate::domain::trace::TraceLimits;
+use crate::rpc::json::{DescriptorError, JsonMessages};
 use crate::telemetry::metrics::Metrics;
 
 /// What the server serves.
@@ -46,11 +49,23 @@ pub struct Content {
     pub metrics: Arc<Metrics>,
 }
 
+/// Why a server that has its addresses cannot serve.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The reflection service cannot be set up.
+    #[error(transparent)]
+    Reflection(#[from] ReflectionError),
+    /// The messages of the API cannot be had as JSON.
+    #[error("HTTP cannot be set up")]
+    Json(#[from] DescriptorError),
+}
+
 /// A server that has its addresses and does not serve yet.
 #[derive(Debug)]
 pub struct BoundServer {
     options: ServerOptions,
     main: BoundListener,
+    http: Option<BoundListener>,
     admin: BoundListener,
 }
 
@@ -58,10 +73,15 @@ impl BoundServer {
     /// Takes the addresses.
     pub async fn bind(options: &ServerOptions, admin: SocketAddr) -> Result<Self, ListenError> {
         let main = BoundListener::bind(&options.listen).await?;
+        let http = match options.http_listen {
+            Some(address) => Some(BoundListener::bind(&Listen::Tcp(address)).await?),
+            None => None,
+        };
         let admin = BoundListener::bind(&Listen::Tcp(admin)).await?;
         Ok(Self {
             options: options.clone(),
             main,
+            http,
             admin,
         })
     }
@@ -71,45 +91,69 @@ impl BoundServer {
         self.main.place()
     }
 
+    /// Where calls are accepted over HTTP, if they are.
+    pub fn http_place(&self) -> Option<&Listen> {
+        self.http.as_ref().map(BoundListener::place)
+    }
+
     /// Where probes and metrics are answered.
     pub const fn admin_place(&self) -> &Listen {
         self.admin.place()
     }
 
     /// Serves until it is drained.
-    pub async fn start(self, content: Content) -> Result<RunningServer, ReflectionError> {
+    pub async fn start(self, content: Content) -> Result<RunningServer, StartError> {
         let options = &self.options;
         let admission = Arc::new(Semaphore::new(options.max_in_flight_traces));
         let (drain, health) = (Drain::default(), Health::new().await);
-        let service = Service::new(
+        let metrics = content.metrics;
+        let service = Arc::new(Service::new(
             content.cascade,
             content.limits,
             Arc::clone(&admission),
             drain.clone(),
-            Arc::clone(&content.metrics),
-        );
-        let router = grpc::router(options, content.time, service, &health, &content.metrics)?;
+            Arc::clone(&metrics),
+        ));
+        let router = grpc::router(
+            options,
+            content.time,
+            Arc::clone(&service),
+            &health,
+            &metrics,
+        )?;
         let tracker = TaskTracker::new();
         let (stop, stop_admin) = (CancellationToken::new(), CancellationToken::new());
-        let admin = Admin {
-            metrics: Arc::clone(&content.metrics),
-            drain: drain.clone(),
-        };
-        admin::spawn(self.admin, admin, &tracker, stop_admin.clone());
         let failed = CancellationToken::new();
-        let fail = FailUnless {
+        let fail = || FailUnless {
             stopped: stop.clone(),
             failed: failed.clone(),
         };
-        let (incoming, connections) =
-            accept::spawn(self.main, options, content.metrics, &tracker, stop.clone());
+        let mut connections = Vec::new();
+        if let Some(listener) = self.http {
+            let layer = CallLayer::new(Arc::clone(&metrics), content.time);
+            let messages = JsonMessages::new()?;
+            let routes = http::router(service, messages, options.max_message_bytes, &layer);
+            let metrics = Arc::clone(&metrics);
+            let (incoming, open) =
+                accept::spawn(listener, options, metrics, &tracker, stop.clone());
+            let age = options.max_connection_age;
+            let serve = http::serve(incoming, routes, age, tracker.clone(), stop.clone());
+            tracker.spawn(unless_stopped(fail(), serve));
+            connections.push(open);
+        }
+        let admin = Admin {
+            metrics: Arc::clone(&metrics),
+            drain: drain.clone(),
+        };
+        admin::spawn(self.admin, admin, &tracker, stop_admin.clone());
+        let (incoming, open) = accept::spawn(self.main, options, metrics, &tracker, stop.clone());
+        connections.push(open);
         let serve = router.serve_with_incoming_shutdown(incoming, stop.clone().cancelled_owned());
-        tracker.spawn(async move {
-            let _fail = fail;
+        tracker.spawn(unless_stopped(fail(), async {
             if let Err(error) = serve.await {
                 tracing::error!(%error, "the gRPC server ended");
             }
-        });
+        }));
         health.set(ServingStatus::Serving).await;
         Ok(RunningServer {
             admission,
@@ -123,6 +167,11 @@ impl BoundServer {
             failed,
         })
     }
+}
+
+/// Serves, and keeps what tells an end that nobody asked for.
+async fn unless_stopped(_fail: FailUnless, serve: impl Future<Output = ()>) {
+    serve.await;
 }
 
 /// Tells that the server ended although nobody stopped it: the stream of connections is over, or its task panicked.
@@ -146,7 +195,7 @@ pub struct RunningServer {
     admission: Arc<Semaphore>,
     max_in_flight: usize,
     shutdown_grace: Duration,
-    connections: Connections,
+    connections: Vec<Connections>,
     drain: Drain,
     health: Health,
     stop: CancellationToken,
@@ -166,10 +215,12 @@ impl RunningServer {
         self.health.set(ServingStatus::NotServing).await;
         self.stop.cancel();
         let idle = all_back(&self.admission, self.max_in_flight);
-        let drained = self
-            .drain
-            .run(idle, self.connections.all_closed(), self.shutdown_grace)
-            .await;
+        let all_closed = async {
+            for connections in &self.connections {
+                connections.all_closed().await;
+            }
+        };
+        let drained = self.drain.run(idle, all_closed, self.shutdown_grace).await;
         self.stop_admin.cancel();
         drained
     }

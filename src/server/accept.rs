@@ -1,4 +1,4 @@
-//! The way of a connection from the socket to tonic.
+//! The way of a connection from the socket to tonic, or to HTTP.
 //!
 //! In this order: a permit (over the limit, connections wait in the backlog), accept, TCP_NODELAY,
 //! the first bytes within a time-out, a bounded channel that tonic reads.

@@ -1,22 +1,32 @@
 //! The gRPC router: diagnosis, health and reflection behind the call layer.
+//!
+//! tonic decodes a message before it calls the service, so a call is let in only after that.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::{HeaderMap, Response as HttpResponse};
+use tokio::time::Instant;
+use tonic::body::Body;
 use tonic::codec::CompressionEncoding;
 use tonic::transport::Server;
 use tonic::transport::server::Router;
+use tonic::{Code, Request, Response, Status};
 use tonic_health::ServingStatus;
 use tonic_health::server::HealthReporter;
 use tonic_reflection::server::Builder as ReflectionBuilder;
 use tower::layer::util::{Identity, Stack};
 
-use super::layers::CallLayer;
+use super::layers::{CallLayer, Reply, arrival, traceparent};
 use super::options::ServerOptions;
-use super::service::Service;
+use super::service::{Call, Service};
 use crate::cascade::time::TimeOptions;
 use crate::rpc::pb::FILE_DESCRIPTOR_SET;
-use crate::rpc::pb::diagnosis_service_server::{DiagnosisServiceServer, SERVICE_NAME};
+use crate::rpc::pb::diagnosis_service_server::{
+    DiagnosisService, DiagnosisServiceServer, SERVICE_NAME,
+};
+use crate::rpc::status::{CallError, Report};
+use crate::rpc::{deadline, pb};
 use crate::telemetry::metrics::Metrics;
 
 /// A router with the call layer in front of every service.
@@ -66,11 +76,11 @@ impl Health {
 pub fn router(
     options: &ServerOptions,
     time: TimeOptions,
-    service: Service,
+    service: Arc<Service>,
     health: &Health,
     metrics: &Arc<Metrics>,
 ) -> Result<CallRouter, ReflectionError> {
-    let diagnosis = DiagnosisServiceServer::new(service)
+    let diagnosis = DiagnosisServiceServer::new(GrpcService(service))
         .accept_compressed(CompressionEncoding::Gzip)
         .max_decoding_message_size(options.max_message_bytes);
     let health = tonic_health::server::HealthService::from_health_reporter(health.reporter.clone());
@@ -103,4 +113,58 @@ pub fn router(
         .add_service(tonic_health::pb::health_server::HealthServer::new(health))
         .add_optional_service(v1)
         .add_optional_service(v1alpha))
+}
+
+/// The service as tonic calls it.
+struct GrpcService(Arc<Service>);
+
+#[tonic::async_trait]
+impl DiagnosisService for GrpcService {
+    async fn diagnose(
+        &self,
+        request: Request<pb::DiagnoseRequest>,
+    ) -> Result<Response<pb::DiagnoseResponse>, Status> {
+        let headers = request.metadata().as_ref();
+        let call = Call {
+            received: arrival(request.extensions()),
+            started: Instant::now(),
+            timeout: deadline::timeout(headers),
+            traceparent: traceparent(headers),
+        };
+        let told = |error: CallError| error.report().status();
+        let admitted = self.0.admit().map_err(told)?;
+        let diagnosed = self.0.diagnose(&admitted, request.into_inner(), call).await;
+        diagnosed.map(Response::new).map_err(told)
+    }
+
+    async fn get_policy(
+        &self,
+        request: Request<pb::GetPolicyRequest>,
+    ) -> Result<Response<pb::GetPolicyResponse>, Status> {
+        let policy = self.0.policy(&request.get_ref().profile);
+        policy
+            .map(Response::new)
+            .map_err(|error| error.report().status())
+    }
+}
+
+impl Reply for HttpResponse<Body> {
+    fn timeout(headers: &HeaderMap) -> Option<Duration> {
+        deadline::timeout(headers)
+    }
+
+    fn method(path: &str) -> &str {
+        path.strip_prefix('/').unwrap_or(path)
+    }
+
+    fn failure(report: Report) -> Self {
+        report.status().into_http()
+    }
+
+    /// An error of a unary call stands in the headers; what only the trailers tell has begun well.
+    fn code(&self) -> Code {
+        self.headers()
+            .get("grpc-status")
+            .map_or(Code::Ok, |value| Code::from_bytes(value.as_bytes()))
+    }
 }

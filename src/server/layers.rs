@@ -13,8 +13,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use http::{HeaderMap, HeaderValue, Request, Response};
 use tokio::time::{Instant, timeout_at};
-use tonic::body::Body;
-use tonic::{Code, Status};
+use tonic::Code;
 use tower::{Layer, Service};
 use tracing::Instrument as _;
 use uuid::Uuid;
@@ -22,8 +21,7 @@ use uuid::Uuid;
 use crate::cascade::time::TimeOptions;
 use crate::cascade::{CascadeError, Stage};
 use crate::domain::Vocabulary as _;
-use crate::rpc::deadline;
-use crate::rpc::status::{CallError, ErrorReason, code_name, internal};
+use crate::rpc::status::{CallError, Report, code_name};
 use crate::telemetry::metrics::Metrics;
 
 /// The header that correlates a call with the log.
@@ -31,21 +29,39 @@ const REQUEST_ID: &str = "x-request-id";
 /// The longest request id that is taken over from a caller.
 const MAX_REQUEST_ID_BYTES: usize = 128;
 
-/// The one method whose errors are counted by profile and reason.
+/// The one method whose errors are counted by profile and reason, over gRPC.
 const DIAGNOSE: &str = "judgecascade.v1.DiagnosisService/Diagnose";
+/// The same over HTTP.
+pub(super) const HTTP_DIAGNOSE: &str = "http/diagnose";
+/// What a profile runs, over HTTP.
+pub(super) const HTTP_POLICY: &str = "http/policy";
 /// Any path that is not a method of the server.
 const OTHER: &str = "other";
 
 /// Every method that is counted by name.
-pub const METHODS: [&str; 7] = [
+pub const METHODS: [&str; 9] = [
     DIAGNOSE,
     "judgecascade.v1.DiagnosisService/GetPolicy",
+    HTTP_DIAGNOSE,
+    HTTP_POLICY,
     "grpc.health.v1.Health/Check",
     "grpc.health.v1.Health/Watch",
     "grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
     "grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
     OTHER,
 ];
+
+/// What the layer must know of a transport, told by its responses.
+pub trait Reply {
+    /// How long the caller waits; `None` if it does not say so in a way that can be read.
+    fn timeout(headers: &HeaderMap) -> Option<Duration>;
+    /// The name of the method at a path, if there is one.
+    fn method(path: &str) -> &str;
+    /// The response for an error.
+    fn failure(report: Report) -> Self;
+    /// How the call ended.
+    fn code(&self) -> Code;
+}
 
 /// Puts a request id, a span, metrics, a time limit and a panic guard around a service.
 #[derive(Debug, Clone)]
@@ -54,15 +70,24 @@ pub struct CallLayer {
     time: TimeOptions,
 }
 
-/// When the headers of a call arrived.
-#[derive(Debug, Clone, Copy)]
-struct Arrival(Instant);
+/// When the headers of a call arrived, and its id.
+#[derive(Debug, Clone)]
+struct Arrival {
+    at: Instant,
+    request_id: Arc<str>,
+}
 
 /// When a call arrived; outside of a server, now.
 pub(super) fn arrival(extensions: &http::Extensions) -> Instant {
     extensions
         .get()
-        .map_or_else(Instant::now, |Arrival(at)| *at)
+        .map_or_else(Instant::now, |arrival: &Arrival| arrival.at)
+}
+
+/// The id of a call; outside of a server, empty.
+pub(super) fn request_id(extensions: &http::Extensions) -> &str {
+    let arrival = extensions.get::<Arrival>();
+    arrival.map_or("", |arrival| &arrival.request_id)
 }
 
 impl CallLayer {
@@ -90,28 +115,38 @@ pub struct CallService<S> {
     layer: CallLayer,
 }
 
-impl<S> Service<Request<Body>> for CallService<S>
+impl<S, B, R> Service<Request<B>> for CallService<S>
 where
-    S: Service<Request<Body>, Response = Response<Body>> + Clone + Send + 'static,
+    S: Service<Request<B>, Response = Response<R>>,
     S::Future: Send + 'static,
     S::Error: Send + 'static,
+    R: Send + 'static,
+    Response<R>: Reply,
 {
-    type Response = Response<Body>;
+    type Response = Response<R>;
     type Error = S::Error;
-    type Future = BoxFuture<'static, Result<Response<Body>, S::Error>>;
+    type Future = BoxFuture<'static, Result<Response<R>, S::Error>>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
         self.inner.poll_ready(cx)
     }
 
-    fn call(&mut self, mut request: Request<Body>) -> Self::Future {
-        let arrived = Instant::now();
-        request.extensions_mut().insert(Arrival(arrived));
-        let end = arrived + time_limit(request.headers(), &self.layer.time);
-        let request_id = request_id(&request);
-        let method = method(request.uri().path());
-        let span =
-            tracing::info_span!("call", method, request_id, trace_id = tracing::field::Empty,);
+    fn call(&mut self, mut request: Request<B>) -> Self::Future {
+        let at = Instant::now();
+        let timeout = Response::<R>::timeout(request.headers());
+        let end = at + time_limit(timeout, &self.layer.time);
+        let request_id: Arc<str> = given_or_new_id(request.headers()).into();
+        request.extensions_mut().insert(Arrival {
+            at,
+            request_id: Arc::clone(&request_id),
+        });
+        let method = known_method(Response::<R>::method(request.uri().path()));
+        let span = tracing::info_span!(
+            "call",
+            method,
+            request_id = &*request_id,
+            trace_id = tracing::field::Empty,
+        );
         let metrics = Arc::clone(&self.layer.metrics);
         let inner = self.inner.call(request);
         let guarded = std::panic::AssertUnwindSafe(inner).catch_unwind();
@@ -123,13 +158,10 @@ where
             };
             let mut response = match timeout_at(end, guarded).await {
                 Ok(Ok(response)) => response?,
-                Ok(Err(_)) => {
-                    report_panic(&metrics, method, &request_id);
-                    internal(&request_id).into_http()
-                }
-                Err(_) => out_of_time(&metrics, method).into_http(),
+                Ok(Err(_)) => Reply::failure(panicked(&metrics, method, &request_id)),
+                Err(_) => Reply::failure(out_of_time(&metrics, method)),
             };
-            counted.ended(code_of(&response));
+            counted.ended(response.code());
             if let Ok(value) = HeaderValue::from_str(&request_id) {
                 response.headers_mut().insert(REQUEST_ID, value);
             }
@@ -160,35 +192,34 @@ impl Drop for CountedCall<'_> {
 
 /// The time of a call until it is ended here: half the reply reserve before tonic would end it, and after the cascade,
 /// which keeps the whole reserve back.
-fn time_limit(headers: &HeaderMap, time: &TimeOptions) -> Duration {
-    let limit = time.limit(deadline::timeout(headers));
+fn time_limit(timeout: Option<Duration>, time: &TimeOptions) -> Duration {
+    let limit = time.limit(timeout);
     limit - time.reserve(limit) / 2
 }
 
-fn out_of_time(metrics: &Metrics, method: &str) -> Status {
-    let error = CallError::Cascade(CascadeError::Deadline(Stage::Start));
-    if method == DIAGNOSE {
-        metrics.diagnose_failed(None, code_name(error.code()), error.reason().name());
-    }
-    error.status()
+fn out_of_time(metrics: &Metrics, method: &str) -> Report {
+    let report = CallError::Cascade(CascadeError::Deadline(Stage::Start)).report();
+    count_failure(metrics, method, &report);
+    report
 }
 
-fn report_panic(metrics: &Metrics, method: &str, request_id: &str) {
+fn panicked(metrics: &Metrics, method: &str, request_id: &str) -> Report {
     tracing::error!(request_id, method, "a handler panicked");
     metrics.panicked();
-    if method == DIAGNOSE {
-        metrics.diagnose_failed(
-            None,
-            code_name(Code::Internal),
-            ErrorReason::Internal.name(),
-        );
+    let report = Report::internal(request_id);
+    count_failure(metrics, method, &report);
+    report
+}
+
+fn count_failure(metrics: &Metrics, method: &str, report: &Report) {
+    if [DIAGNOSE, HTTP_DIAGNOSE].contains(&method) {
+        metrics.diagnose_failed(None, code_name(report.code), report.reason.name());
     }
 }
 
 /// The caller's request id, if it is short and printable, else a new one.
-fn request_id(request: &Request<Body>) -> String {
-    let given = request
-        .headers()
+fn given_or_new_id(headers: &HeaderMap) -> String {
+    let given = headers
         .get(REQUEST_ID)
         .and_then(|value| value.to_str().ok());
     match given {
@@ -197,18 +228,15 @@ fn request_id(request: &Request<Body>) -> String {
     }
 }
 
-fn method(path: &str) -> &'static str {
-    let name = path.strip_prefix('/').unwrap_or(path);
+/// The W3C trace context of the caller.
+pub(super) fn traceparent(headers: &HeaderMap) -> Option<String> {
+    let value = headers.get("traceparent")?.to_str().ok()?;
+    Some(value.to_owned())
+}
+
+fn known_method(name: &str) -> &'static str {
     METHODS
         .into_iter()
         .find(|&known| known == name)
         .unwrap_or(OTHER)
-}
-
-/// An error of a unary call stands in the headers; what only the trailers tell has begun well.
-fn code_of(response: &Response<Body>) -> Code {
-    response
-        .headers()
-        .get("grpc-status")
-        .map_or(Code::Ok, |value| Code::from_bytes(value.as_bytes()))
 }

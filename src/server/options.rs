@@ -9,9 +9,11 @@ use std::time::Duration;
 pub struct ServerOptions {
     /// Where calls are accepted.
     pub listen: Listen,
+    /// Where calls are accepted over HTTP too; `None` keeps that off.
+    pub http_listen: Option<SocketAddr>,
     /// How long calls in flight may take after the signal to stop.
     pub shutdown_grace: Duration,
-    /// Connections that are open at once; further ones wait in the backlog.
+    /// Connections that are open at once on each listener; further ones wait in the backlog.
     pub max_connection_count: usize,
     /// A connection is closed gracefully at this age; `None` lets it live.
     pub max_connection_age: Option<Duration>,

@@ -1,29 +1,27 @@
-//! The gRPC service: admission, conversion, cascade.
+//! What a call does, whatever brought it: admission, conversion, cascade.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::Instant;
-use tonic::{Request, Response, Status};
 
 use crate::cascade::profile::Profile;
 use crate::cascade::{self, Cascade};
 use crate::domain::Vocabulary as _;
 use crate::domain::trace::{ProfileName, TraceLimits};
+use crate::rpc::convert;
 use crate::rpc::pb;
-use crate::rpc::pb::diagnosis_service_server::DiagnosisService;
 use crate::rpc::status::{CallError, code_name};
-use crate::rpc::{convert, deadline};
 use crate::telemetry::metrics::Metrics;
-use crate::telemetry::metrics::server::ShedReason;
+use crate::telemetry::metrics::server::{Alive, ShedReason};
 
 use super::drain::Drain;
-use super::layers::arrival;
 
 /// The profile of a request that names none.
 const DEFAULT_PROFILE: &str = "default";
 
-/// Diagnoses traces for callers.
+/// Diagnoses traces for callers; every transport calls the same one.
 pub struct Service {
     cascade: Arc<Cascade>,
     limits: TraceLimits,
@@ -31,6 +29,26 @@ pub struct Service {
     max_in_flight: usize,
     drain: Drain,
     metrics: Arc<Metrics>,
+}
+
+/// What stands around a message.
+#[derive(Debug)]
+pub(super) struct Call {
+    /// When its headers arrived.
+    pub(super) received: Instant,
+    /// When its message was there.
+    pub(super) started: Instant,
+    /// How long its caller waits.
+    pub(super) timeout: Option<Duration>,
+    /// The W3C trace context of its caller.
+    pub(super) traceparent: Option<String>,
+}
+
+/// A place among the traces in flight.
+#[derive(Debug)]
+pub(super) struct Admitted<'a> {
+    _permit: SemaphorePermit<'a>,
+    _alive: Alive,
 }
 
 impl Service {
@@ -53,6 +71,51 @@ impl Service {
         }
     }
 
+    /// Lets a call in, unless the server drains or is full.
+    pub(super) fn admit(&self) -> Result<Admitted<'_>, CallError> {
+        if self.drain.is_draining() {
+            self.metrics.call_shed(ShedReason::ShuttingDown);
+            return Err(self.failed(None, CallError::ShuttingDown));
+        }
+        let Ok(permit) = self.admission.try_acquire() else {
+            self.metrics.call_shed(ShedReason::Overloaded);
+            let limit = self.max_in_flight;
+            return Err(self.failed(None, CallError::Overloaded { limit }));
+        };
+        Ok(Admitted {
+            _permit: permit,
+            _alive: self.metrics.trace_in_flight(),
+        })
+    }
+
+    /// Diagnoses the trace of a call that was let in.
+    pub(super) async fn diagnose(
+        &self,
+        _admitted: &Admitted<'_>,
+        message: pb::DiagnoseRequest,
+        call: Call,
+    ) -> Result<pb::DiagnoseResponse, CallError> {
+        let profile = self
+            .profile(&message.profile)
+            .map_err(|error| self.failed(None, error))?;
+        let diagnosed = self.diagnose_with(profile, message, call).await;
+        diagnosed.map_err(|error| self.failed(Some(&profile.name), error))
+    }
+
+    /// Tells what a profile runs.
+    pub(super) fn policy(&self, profile: &str) -> Result<pb::GetPolicyResponse, CallError> {
+        let profile = self.profile(profile)?;
+        Ok(convert::policy::response(profile, self.cascade.pricing()))
+    }
+
+    /// Counts an error of a diagnosis.
+    pub(super) fn failed(&self, profile: Option<&ProfileName>, error: CallError) -> CallError {
+        self.metrics
+            .diagnose_failed(profile, code_name(error.code()), error.reason().name());
+        tracing::debug!(reason = error.reason().name(), %error, "diagnose failed");
+        error
+    }
+
     fn profile(&self, name: &str) -> Result<&Profile, CallError> {
         let name = if name.is_empty() {
             DEFAULT_PROFILE
@@ -64,7 +127,7 @@ impl Service {
             .ok_or_else(|| CallError::UnknownProfile(name.to_owned()))
     }
 
-    async fn diagnose_admitted(
+    async fn diagnose_with(
         &self,
         profile: &Profile,
         message: pb::DiagnoseRequest,
@@ -80,6 +143,7 @@ impl Service {
             started: call.started,
             timeout: call.timeout,
             traceparent: call.traceparent,
+            skip_cache: parsed.skip_cache,
         };
         let outcome = self
             .cascade
@@ -92,75 +156,5 @@ impl Service {
             policy,
             parsed.include_statements,
         ))
-    }
-
-    fn failed(&self, profile: Option<&ProfileName>, error: &CallError) -> Status {
-        self.metrics
-            .diagnose_failed(profile, code_name(error.code()), error.reason().name());
-        tracing::debug!(reason = error.reason().name(), %error, "diagnose failed");
-        error.status()
-    }
-}
-
-/// What stands around a message.
-#[derive(Debug)]
-struct Call {
-    received: Instant,
-    started: Instant,
-    timeout: Option<std::time::Duration>,
-    traceparent: Option<String>,
-}
-
-#[tonic::async_trait]
-impl DiagnosisService for Service {
-    async fn diagnose(
-        &self,
-        request: Request<pb::DiagnoseRequest>,
-    ) -> Result<Response<pb::DiagnoseResponse>, Status> {
-        let metadata = request.metadata();
-        let call = Call {
-            received: arrival(request.extensions()),
-            started: Instant::now(),
-            timeout: deadline::timeout(metadata.as_ref()),
-            traceparent: metadata
-                .get("traceparent")
-                .and_then(|v| v.to_str().ok())
-                .map(str::to_owned),
-        };
-        let message = request.into_inner();
-        if self.drain.is_draining() {
-            self.metrics.call_shed(ShedReason::ShuttingDown);
-            return Err(self.failed(None, &CallError::ShuttingDown));
-        }
-        let Ok(_permit) = self.admission.try_acquire() else {
-            self.metrics.call_shed(ShedReason::Overloaded);
-            return Err(self.failed(
-                None,
-                &CallError::Overloaded {
-                    limit: self.max_in_flight,
-                },
-            ));
-        };
-        let _alive = self.metrics.trace_in_flight();
-        let profile = self
-            .profile(&message.profile)
-            .map_err(|error| self.failed(None, &error))?;
-        let diagnosed = self.diagnose_admitted(profile, message, call).await;
-        diagnosed
-            .map(Response::new)
-            .map_err(|error| self.failed(Some(&profile.name), &error))
-    }
-
-    async fn get_policy(
-        &self,
-        request: Request<pb::GetPolicyRequest>,
-    ) -> Result<Response<pb::GetPolicyResponse>, Status> {
-        let profile = self
-            .profile(&request.get_ref().profile)
-            .map_err(|error| error.status())?;
-        Ok(Response::new(convert::policy::response(
-            profile,
-            self.cascade.pricing(),
-        )))
     }
 }

@@ -41,6 +41,7 @@ impl Rig {
         let place = listener.place().clone();
         let options = ServerOptions {
             listen: place.clone(),
+            http_listen: None,
             shutdown_grace: NEVER,
             max_connection_count: limit,
             max_connection_age: None,
