@@ -2,6 +2,9 @@
 //!
 //! Everything that runs a cascade gets it from here, so that what is served and what is evaluated is the same.
 
+mod remote;
+pub mod warm;
+
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
@@ -9,11 +12,13 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow, bail};
 
+use self::remote::Remote;
 use crate::artifact::policy::PolicySnapshot;
 use crate::artifact::pricing::PricingSnapshot;
 use crate::artifact::{policy, pricing, replay};
 use crate::cascade::Cascade;
 use crate::cascade::profile::Profile;
+use crate::cascade::spend::Ledger;
 use crate::config::Config;
 use crate::config::judges::JudgeConfig;
 use crate::config::profiles::{AtomicBinding, PolicyRef, ProfileConfig};
@@ -32,23 +37,38 @@ use crate::telemetry::metrics::{MetricNames, Metrics};
 /// Reads a file that the configuration names.
 pub type ReadFile<'a> = &'a dyn Fn(&Path) -> io::Result<String>;
 
+/// Looks up a variable of the environment that holds a secret.
+pub type Variable<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// The judges by their names.
+pub type Judges = BTreeMap<JudgeId, Arc<dyn Judge>>;
+
 /// What a configuration runs, and what is odd about it.
 pub struct App {
     /// What a server serves.
     pub content: Content,
+    /// Every judge that is configured, whether or not a profile asks it.
+    pub judges: Judges,
+    /// What judges with caps have cost; it is flushed at the end.
+    pub ledger: Option<Arc<Ledger>>,
     /// What works and is hardly meant.
     pub warnings: Vec<String>,
 }
 
-/// Reads every file that the configuration names and builds what it describes.
-pub fn build(config: &Config, read: ReadFile<'_>) -> anyhow::Result<App> {
+/// Reads every file and variable that the configuration names and builds what it describes.
+pub fn build(config: &Config, read: ReadFile<'_>, variable: Variable<'_>) -> anyhow::Result<App> {
     let metrics = Metrics::new(&metric_names(config)).context("cannot set metrics up")?;
+    let mut problems = Problems(Vec::new());
+    let files = Files(read);
+    let pricing = config.pricing_file.as_ref();
+    let pricing = pricing.and_then(|file| problems.keep(files.pricing(file)));
+    let shared = Remote::new(config, variable, pricing.clone(), &metrics)?;
     let builder = Builder {
         config,
-        read,
+        files: &files,
+        remote: &shared,
         metrics: &metrics,
     };
-    let mut problems = Problems(Vec::new());
     let mut judges = Judges::new();
     for (id, options) in &config.judges {
         if let Some(judge) = problems.keep(builder.judge(id, options)) {
@@ -59,12 +79,10 @@ pub fn build(config: &Config, read: ReadFile<'_>) -> anyhow::Result<App> {
     for (name, options) in &config.profiles {
         policies.extend(
             problems
-                .keep(builder.policy(&options.policy))
+                .keep(files.policy(&options.policy))
                 .map(|policy| (name, options, policy)),
         );
     }
-    let pricing = config.pricing_file.as_ref();
-    let pricing = pricing.and_then(|file| problems.keep(builder.pricing(file)));
     problems.none()?;
 
     let mut warnings: Vec<_> = config.warnings.iter().map(ToString::to_string).collect();
@@ -80,10 +98,13 @@ pub fn build(config: &Config, read: ReadFile<'_>) -> anyhow::Result<App> {
         time: config.time,
         metrics,
     };
-    Ok(App { content, warnings })
+    Ok(App {
+        content,
+        judges,
+        ledger: shared.ledger,
+        warnings,
+    })
 }
-
-type Judges = BTreeMap<JudgeId, Arc<dyn Judge>>;
 
 /// What is wrong with the files, so that all of it can be told at once.
 struct Problems(Vec<String>);
@@ -105,36 +126,14 @@ impl Problems {
     }
 }
 
-struct Builder<'a> {
-    config: &'a Config,
-    read: ReadFile<'a>,
-    metrics: &'a Arc<Metrics>,
-}
+/// The files that a configuration names.
+struct Files<'a>(ReadFile<'a>);
 
-impl Builder<'_> {
+impl Files<'_> {
     fn file(&self, path: &Path) -> anyhow::Result<String> {
-        let text =
-            (self.read)(path).with_context(|| format!("cannot read `{}`", path.display()))?;
+        let text = (self.0)(path).with_context(|| format!("cannot read `{}`", path.display()))?;
         // Some editors put a byte order mark before UTF-8 text.
         Ok(text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned())
-    }
-
-    fn judge(&self, judge_id: &JudgeId, options: &JudgeConfig) -> anyhow::Result<Arc<dyn Judge>> {
-        Ok(match options {
-            JudgeConfig::Embedded { clamp } => Arc::new(EmbeddedJudge::new(
-                judge_id.clone(),
-                EmbeddedOptions { clamp: *clamp },
-            )),
-            JudgeConfig::Replay { file, options } => {
-                let rows = replay::read(&file.display().to_string(), &self.file(file)?, judge_id)?;
-                Arc::new(ReplayJudge::new(
-                    judge_id.clone(),
-                    rows,
-                    options.clone(),
-                    Arc::clone(self.metrics),
-                ))
-            }
-        })
     }
 
     fn policy(&self, reference: &PolicyRef) -> anyhow::Result<PolicySnapshot> {
@@ -153,6 +152,40 @@ impl Builder<'_> {
     fn pricing(&self, file: &Path) -> anyhow::Result<Arc<PricingSnapshot>> {
         let text = self.file(file)?;
         Ok(Arc::new(pricing::read(&file.display().to_string(), &text)?))
+    }
+}
+
+struct Builder<'a> {
+    config: &'a Config,
+    files: &'a Files<'a>,
+    remote: &'a Remote<'a>,
+    metrics: &'a Arc<Metrics>,
+}
+
+impl Builder<'_> {
+    fn judge(&self, judge_id: &JudgeId, options: &JudgeConfig) -> anyhow::Result<Arc<dyn Judge>> {
+        Ok(match options {
+            JudgeConfig::Embedded { clamp } => Arc::new(EmbeddedJudge::new(
+                judge_id.clone(),
+                EmbeddedOptions { clamp: *clamp },
+            )),
+            JudgeConfig::Remote { options, spend } => {
+                self.remote.judge(judge_id, options, spend)?
+            }
+            JudgeConfig::Replay { file, options } => {
+                let rows = replay::read(
+                    &file.display().to_string(),
+                    &self.files.file(file)?,
+                    judge_id,
+                )?;
+                Arc::new(ReplayJudge::new(
+                    judge_id.clone(),
+                    rows,
+                    options.clone(),
+                    Arc::clone(self.metrics),
+                ))
+            }
+        })
     }
 
     fn profile(

@@ -11,6 +11,7 @@ pub mod problem;
 pub mod profiles;
 mod raw;
 mod reader;
+mod room;
 mod sections;
 mod sources;
 #[cfg(test)]
@@ -21,15 +22,20 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub use self::environment::{CONFIG_VARIABLE, Overrides, PREFIX, config_file, environment};
+pub use self::environment::{
+    CONFIG_VARIABLE, Overrides, PREFIX, config_file, environment, variable,
+};
 use self::judges::JudgeConfig;
 use self::problem::{ConfigError, Warning};
 use self::profiles::ProfileConfig;
 use self::reader::Reader;
 use self::sources::Sources;
+use crate::cascade::spend::LedgerOptions;
 use crate::cascade::time::TimeOptions;
+use crate::domain::Vocabulary as _;
 use crate::domain::dimension::{Dimension, DimensionRole};
 use crate::domain::trace::{JudgeId, ProfileName, TraceLimits};
+use crate::judge::cached::CacheOptions;
 use crate::policy::{DimensionPolicy, Policy};
 use crate::server::options::{Listen, ServerOptions};
 use crate::telemetry::logging::{LogFormat, LogOptions};
@@ -56,6 +62,10 @@ pub struct Config {
     pub profiles: BTreeMap<ProfileName, ProfileConfig>,
     /// The price snapshot; without one nothing is priced.
     pub pricing_file: Option<PathBuf>,
+    /// How spending is counted; the caps stand with the judges.
+    pub spend: LedgerOptions,
+    /// Whether answers of judges are kept, and how long.
+    pub cache: CacheConfig,
     /// What is logged and how.
     pub log: LogOptions,
     /// What works and is hardly meant.
@@ -67,6 +77,15 @@ pub struct Config {
 pub struct AdminConfig {
     /// Where they are served; port 0 takes a free one.
     pub listen: SocketAddr,
+}
+
+/// Whether answers of judges are kept, and how long.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CacheConfig {
+    /// Whether they are.
+    pub enabled: bool,
+    /// How many and how long.
+    pub options: CacheOptions,
 }
 
 /// Merges the layers and checks the whole; `file` is a name and a text.
@@ -90,8 +109,11 @@ pub fn load(
     sections::limits(&mut reader, &mut config);
     sections::time(&mut reader, &mut config);
     judges::judges(&mut reader, &mut config.judges);
-    profiles::profiles(&mut reader, &mut config.profiles);
+    profiles::profiles(&mut reader, &config.judges, &mut config.profiles);
+    room::room(&mut reader, &config.judges, &config.profiles);
     sections::pricing(&mut reader, &mut config);
+    sections::spend(&mut reader, &mut config);
+    sections::cache(&mut reader, &mut config);
     sections::log(&mut reader, &mut config);
     config.warnings = reader.finish().map_err(ConfigError)?;
     Ok(config)
@@ -104,6 +126,7 @@ impl Default for Config {
         Self {
             server: ServerOptions {
                 listen: Listen::Tcp(loopback(50_051)),
+                http_listen: None,
                 shutdown_grace: Duration::from_secs(10),
                 max_connection_count: 1_024,
                 max_connection_age: None,
@@ -130,6 +153,17 @@ impl Default for Config {
             judges: judges::default_judges(),
             profiles: profiles::default_profiles(),
             pricing_file: None,
+            spend: LedgerOptions {
+                fleet_size: 1,
+                state_file: None,
+            },
+            cache: CacheConfig {
+                enabled: false,
+                options: CacheOptions {
+                    ttl: Duration::from_secs(3_600),
+                    max_bytes: 64 * 1_024 * 1_024,
+                },
+            },
             log: LogOptions {
                 filter: "info".to_owned(),
                 format: LogFormat::Json,
@@ -143,6 +177,7 @@ impl Config {
     /// What is odd about a policy in a profile, one sentence each.
     pub fn policy_warnings(&self, profile: &ProfileConfig, policy: &Policy) -> Vec<String> {
         let mut warnings = self.decided_guesses(profile, policy);
+        warnings.extend(self.hidden_fields(profile, policy));
         let is_required =
             |(_, row): (Dimension, &DimensionPolicy)| row.role == DimensionRole::Required;
         if !policy.dimensions.iter().any(is_required) {
@@ -202,6 +237,35 @@ impl Config {
                         pair.pass_at(),
                     ));
                 }
+            }
+        }
+        warnings
+    }
+
+    /// Where a policy requires what a judge cannot answer, because it is not shown what the question rests on.
+    fn hidden_fields(&self, profile: &ProfileConfig, policy: &Policy) -> Vec<String> {
+        let mut warnings = Vec::new();
+        for &dimension in Dimension::ALL {
+            if policy.role(dimension) != DimensionRole::Required {
+                continue;
+            }
+            let atomic = profile.atomic.judge(dimension);
+            let fallback = profile.fallback.as_ref().filter(|judge| *judge != atomic);
+            for judge in std::iter::once(atomic).chain(fallback) {
+                let Some(JudgeConfig::Remote { options, .. }) = self.judges.get(judge) else {
+                    continue;
+                };
+                let shown = &options.view.send_fields;
+                let hidden = profiles::rests_on(dimension)
+                    .iter()
+                    .filter(|field| !shown.contains(field));
+                warnings.extend(hidden.map(|field| {
+                    format!(
+                        "policy `{}`: dimensions.{dimension}: it is required, and the judge `{judge}` cannot answer \
+                         it: its send_fields leave `{field}` out",
+                        policy.id
+                    )
+                }));
             }
         }
         warnings

@@ -1,6 +1,7 @@
 //! The environment, and the flags that overrule it.
 //!
-//! The process environment is read once, by [`environment`]; everything else takes the map.
+//! The process environment is read once, by [`environment`]; everything else takes the map. Secrets are no part of a
+//! configuration: [`variable`] looks up those that it names, when judges are built.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -22,6 +23,8 @@ pub struct Overrides {
     pub listen: Option<String>,
     /// `--uds`: `server.uds`.
     pub uds: Option<String>,
+    /// `--http-listen`: `server.http_listen`.
+    pub http_listen: Option<String>,
     /// `--insecure-bind`: `server.insecure_bind`.
     pub insecure_bind: bool,
     /// `--admin-listen`: `admin.listen`.
@@ -35,6 +38,12 @@ pub struct Overrides {
 /// The variables of the process that are ours.
 pub fn environment() -> Result<BTreeMap<String, String>, ConfigError> {
     ours(std::env::vars_os())
+}
+
+/// A variable of the process that the configuration names, unless it is empty or not unicode.
+pub fn variable(name: &str) -> Option<String> {
+    #[expect(clippy::disallowed_methods, reason = "this is the one place")]
+    std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
 /// The configuration file: the one of `--config`, else the one that `JUDGE_CASCADE_CONFIG` names unless it is empty.

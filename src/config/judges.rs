@@ -2,16 +2,20 @@
 //!
 //! The tag `type` is read first, because it says which keys the rest may have.
 
+pub(super) mod remote;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::raw;
 use super::reader::Reader;
+use crate::cascade::spend::SpendOptions;
 use crate::domain::Vocabulary as _;
 use crate::domain::probability::Probability;
 use crate::domain::trace::JudgeId;
 use crate::judge::JudgeType;
 use crate::judge::embedded::Clamp;
+use crate::judge::remote::RemoteOptions;
 use crate::judge::replay::{ReplayMatch, ReplayOptions};
 
 /// The name of the judge that exists without being configured.
@@ -25,6 +29,13 @@ pub enum JudgeConfig {
         /// The bounds of what it guesses at.
         clamp: Clamp,
     },
+    /// A judge over HTTP.
+    Remote {
+        /// Where it is and how it is asked.
+        options: Box<RemoteOptions>,
+        /// What it may cost.
+        spend: SpendOptions,
+    },
     /// Answers recorded in a file.
     Replay {
         /// The file.
@@ -36,9 +47,10 @@ pub enum JudgeConfig {
 
 impl JudgeConfig {
     /// Its type.
-    pub const fn judge_type(&self) -> JudgeType {
+    pub fn judge_type(&self) -> JudgeType {
         match self {
             Self::Embedded { .. } => JudgeType::Embedded,
+            Self::Remote { options, .. } => options.wire.judge_type(),
             Self::Replay { .. } => JudgeType::Replay,
         }
     }
@@ -57,6 +69,13 @@ pub(super) fn judges(reader: &mut Reader<'_, '_>, judges: &mut BTreeMap<JudgeId,
         let judge = match judge_type(reader, &name) {
             Some(JudgeType::Embedded) => embedded(reader, &name),
             Some(JudgeType::Replay) => replay(reader, &name),
+            Some(
+                over_http @ (JudgeType::SystemOne
+                | JudgeType::OpenAiDecisions
+                | JudgeType::OpenAiLogprobs
+                | JudgeType::Chat
+                | JudgeType::Anthropic),
+            ) => remote::remote(reader, &name, over_http),
             None => None,
         };
         if let Some(judge) = judge {

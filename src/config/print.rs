@@ -1,7 +1,9 @@
 //! The effective configuration as TOML: every key, in a fixed order.
 //!
 //! What is printed loads to the same configuration again, from the same working directory if it names files by relative
-//! paths; a key that is absent stands in a comment. There is no secret among the keys, so nothing is masked.
+//! paths; a key that is absent stands in a comment. Secrets are named and never held, so nothing is masked.
+
+mod remote;
 
 use std::fmt::{Display, Write as _};
 use std::path::Path;
@@ -32,8 +34,9 @@ impl Config {
         out.line("atomic_timeout_ms", self.time.atomic_timeout.as_millis());
         out.line("fallback_min_ms", self.time.fallback_min.as_millis());
         for (name, judge) in &self.judges {
-            out.section(&format!("judges.{name}"));
-            print_judge(&mut out, judge);
+            let section = format!("judges.{name}");
+            out.section(&section);
+            print_judge(&mut out, &section, judge);
         }
         for (name, profile) in &self.profiles {
             out.section(&format!("profiles.{name}"));
@@ -41,6 +44,13 @@ impl Config {
         }
         out.section("pricing");
         out.optional("file", self.pricing_file.as_deref().map(path));
+        out.section("spend");
+        out.line("fleet_size", self.spend.fleet_size);
+        out.optional("state_file", self.spend.state_file.as_deref().map(path));
+        out.section("cache");
+        out.line("enabled", self.cache.enabled);
+        out.line("ttl_ms", self.cache.options.ttl.as_millis());
+        out.line("max_bytes", self.cache.options.max_bytes);
         out.section("log");
         out.text("filter", &self.log.filter);
         out.text("format", self.log.format);
@@ -67,6 +77,7 @@ impl Config {
                 out.text("uds_mode", format_args!("{mode:04o}"));
             }
         }
+        out.optional("http_listen", server.http_listen.map(quoted));
         out.line("insecure_bind", self.insecure_bind);
         out.line("shutdown_grace_ms", server.shutdown_grace.as_millis());
         out.line("max_connection_count", server.max_connection_count);
@@ -81,13 +92,14 @@ impl Config {
     }
 }
 
-fn print_judge(out: &mut Lines, judge: &JudgeConfig) {
+fn print_judge(out: &mut Lines, section: &str, judge: &JudgeConfig) {
     out.text("type", judge.judge_type());
     match judge {
         JudgeConfig::Embedded { clamp } => {
             let (low, high) = (number(clamp.low()), number(clamp.high()));
             out.line("clamp", format_args!("[{low}, {high}]"));
         }
+        JudgeConfig::Remote { options, spend } => remote::print(out, section, options, spend),
         JudgeConfig::Replay { file, options } => {
             out.line("file", path(file));
             out.optional("model", options.model.as_deref().map(quoted));

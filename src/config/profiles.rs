@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use super::judges::EMBEDDED;
+use super::judges::{EMBEDDED, JudgeConfig};
 use super::raw;
 use super::reader::Reader;
 use crate::artifact::policy::BUILT_IN;
@@ -13,6 +13,8 @@ use crate::domain::dimension::{Dimension, DimensionMap};
 use crate::domain::outcome::Enforcement;
 use crate::domain::probability::Probability;
 use crate::domain::trace::{JudgeId, ProfileName};
+use crate::judge::JudgeType;
+use crate::judge::view::Field;
 
 /// The profile that always exists.
 pub const DEFAULT_PROFILE: &str = "default";
@@ -94,13 +96,45 @@ pub(super) fn default_profiles() -> BTreeMap<ProfileName, ProfileConfig> {
 /// Reads every `[profiles.NAME]` that can be read.
 pub(super) fn profiles(
     reader: &mut Reader<'_, '_>,
+    judges: &BTreeMap<JudgeId, JudgeConfig>,
     profiles: &mut BTreeMap<ProfileName, ProfileConfig>,
 ) {
     for name in reader.names(&["profiles"]) {
         reader.name(&["profiles", &name]);
         if let Some(written) = reader.section::<raw::Profile>(&["profiles", &name]) {
             let profile = profile(reader, &name, written);
+            verbalized(reader, &name, &profile.atomic, judges);
             profiles.insert(ProfileName::from(name), profile);
+        }
+    }
+}
+
+/// The parts of a trace without which a judge cannot answer.
+pub(super) const fn rests_on(dimension: Dimension) -> &'static [Field] {
+    match dimension {
+        Dimension::ChunkRelevance | Dimension::ContextSufficiency | Dimension::ContextConflict => {
+            &[Field::Question, Field::Chunks]
+        }
+        Dimension::AnswerRelevance => &[Field::Question, Field::Answer],
+        Dimension::Groundedness | Dimension::Contradiction => &[Field::Chunks, Field::Answer],
+        Dimension::Correctness => &[Field::Question, Field::Answer, Field::ReferenceAnswer],
+    }
+}
+
+/// Warns of atomic judges whose probabilities are words.
+fn verbalized(
+    reader: &mut Reader<'_, '_>,
+    name: &str,
+    atomic: &AtomicBinding,
+    judges: &BTreeMap<JudgeId, JudgeConfig>,
+) {
+    for id in atomic.judges() {
+        let judge_type = judges.get(id).map(JudgeConfig::judge_type);
+        if let Some(judge_type @ (JudgeType::Chat | JudgeType::Anthropic)) = judge_type {
+            let message = format!(
+                "`{id}` is of type `{judge_type}`: its judgments are verbalized (1, 0.5 or 0) and uncalibrated"
+            );
+            reader.warning(&["profiles", name, "atomic"], message);
         }
     }
 }

@@ -1,5 +1,7 @@
 //! The sections as they are written: every key optional, numbers unchecked.
 
+pub(super) mod remote;
+
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -19,6 +21,7 @@ pub(super) struct Server {
     pub(super) listen: Option<String>,
     pub(super) uds: Option<String>,
     pub(super) uds_mode: Option<String>,
+    pub(super) http_listen: Option<String>,
     pub(super) insecure_bind: Option<bool>,
     pub(super) shutdown_grace_ms: Option<i64>,
     pub(super) max_connection_count: Option<i64>,
@@ -90,6 +93,21 @@ pub(super) struct Profile {
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Pricing {
     pub(super) file: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Spend {
+    pub(super) fleet_size: Option<i64>,
+    pub(super) state_file: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Cache {
+    pub(super) enabled: Option<bool>,
+    pub(super) ttl_ms: Option<i64>,
+    pub(super) max_bytes: Option<i64>,
 }
 
 #[derive(Default, Deserialize)]

@@ -131,6 +131,18 @@ impl<'s, 'a> Reader<'s, 'a> {
         }
     }
 
+    /// A number within a range that need not be there.
+    pub(super) fn optional<T: TryFrom<i64> + Default>(
+        &mut self,
+        path: &[&str],
+        written: Option<i64>,
+        range: RangeInclusive<i64>,
+    ) -> Option<T> {
+        let mut slot = T::default();
+        self.number(path, written, range, &mut slot);
+        written.map(|_| slot)
+    }
+
     /// A time in milliseconds.
     pub(super) fn millis(
         &mut self,
@@ -173,6 +185,18 @@ impl<'s, 'a> Reader<'s, 'a> {
             self.problem(path, "must not be empty");
         }
         self.folder.join(written)
+    }
+
+    /// The name of a variable. It is not repeated in the message: where a name is wanted, a secret may stand.
+    pub(super) fn variable(&mut self, path: &[&str], written: &str) {
+        let known = |c: u8| c.is_ascii_alphanumeric() || c == b'_';
+        let starts = written.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+        if !starts || !written.bytes().all(known) {
+            self.problem(
+                path,
+                "must be the name of a variable, of letters, digits and `_`",
+            );
+        }
     }
 
     /// The name of a judge or a profile.

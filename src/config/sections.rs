@@ -11,8 +11,8 @@ use crate::server::options::Listen;
 use crate::telemetry::logging::check_filter;
 
 /// The names of all sections.
-const SECTIONS: [&str; 8] = [
-    "server", "admin", "limits", "time", "judges", "profiles", "pricing", "log",
+const SECTIONS: [&str; 10] = [
+    "server", "admin", "limits", "time", "judges", "profiles", "pricing", "spend", "cache", "log",
 ];
 
 /// The longest time for a part of a call.
@@ -54,6 +54,7 @@ pub(super) fn server(reader: &mut Reader<'_, '_>, config: &mut Config) {
         config.insecure_bind,
     );
     listen(reader, &server, config);
+    http_listen(reader, server.http_listen.as_deref(), config);
 
     let options = &mut config.server;
     reader.millis(
@@ -119,6 +120,15 @@ fn listen(reader: &mut Reader<'_, '_>, server: &raw::Server, config: &mut Config
         path: PathBuf::from(uds),
         mode,
     };
+}
+
+fn http_listen(reader: &mut Reader<'_, '_>, written: Option<&str>, config: &mut Config) {
+    let path = ["server", "http_listen"];
+    // It stays when what is written is no address.
+    let mut address = SocketAddr::from(([127, 0, 0, 1], 0));
+    reader.address(&path, written, &mut address);
+    loopback(reader, &path, address, config.insecure_bind);
+    config.server.http_listen = written.map(|_| address);
 }
 
 fn uds_mode(reader: &mut Reader<'_, '_>, written: Option<&str>) -> u32 {
@@ -208,6 +218,40 @@ pub(super) fn pricing(reader: &mut Reader<'_, '_>, config: &mut Config) {
     if let Some(file) = pricing.and_then(|pricing| pricing.file) {
         config.pricing_file = Some(reader.file(&["pricing", "file"], &file));
     }
+}
+
+pub(super) fn spend(reader: &mut Reader<'_, '_>, config: &mut Config) {
+    let Some(spend) = reader.section::<raw::Spend>(&["spend"]) else {
+        return;
+    };
+    reader.number(
+        &["spend", "fleet_size"],
+        spend.fleet_size,
+        1..=100_000,
+        &mut config.spend.fleet_size,
+    );
+    if let Some(file) = spend.state_file {
+        config.spend.state_file = Some(reader.file(&["spend", "state_file"], &file));
+    }
+}
+
+pub(super) fn cache(reader: &mut Reader<'_, '_>, config: &mut Config) {
+    let Some(cache) = reader.section::<raw::Cache>(&["cache"]) else {
+        return;
+    };
+    config.cache.enabled = cache.enabled.unwrap_or(config.cache.enabled);
+    reader.millis(
+        &["cache", "ttl_ms"],
+        cache.ttl_ms,
+        WEEK_MS,
+        &mut config.cache.options.ttl,
+    );
+    reader.number(
+        &["cache", "max_bytes"],
+        cache.max_bytes,
+        1_024..=68_719_476_736,
+        &mut config.cache.options.max_bytes,
+    );
 }
 
 pub(super) fn log(reader: &mut Reader<'_, '_>, config: &mut Config) {

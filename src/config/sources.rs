@@ -92,6 +92,11 @@ impl<'a> Sources<'a> {
             ("--listen", ["server", "listen"], text(flags.listen)),
             ("--uds", ["server", "uds"], text(flags.uds)),
             (
+                "--http-listen",
+                ["server", "http_listen"],
+                text(flags.http_listen),
+            ),
+            (
                 "--insecure-bind",
                 ["server", "insecure_bind"],
                 insecure_bind,

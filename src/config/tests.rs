@@ -1,5 +1,7 @@
 //! The layers, the messages and their places.
 
+mod remote;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -89,6 +91,8 @@ fn the_documented_file_names_every_key_under_its_section() {
         ("judges.recorded", "type = 'replay'\n"),
         ("profiles.default", ""),
         ("pricing", ""),
+        ("spend", ""),
+        ("cache", ""),
         ("log", ""),
     ] {
         let (_, rest) = DEFAULT_FILE.split_once(&format!("[{section}]\n")).unwrap();
@@ -107,7 +111,7 @@ fn the_documented_file_names_every_key_under_its_section() {
             assert!(explained, "{pair:?}");
         }
     }
-    assert_eq!(count, 10 + 1 + 4 + 4 + 2 + 5 + 7 + 1 + 2);
+    assert_eq!(count, 11 + 1 + 4 + 4 + 2 + 5 + 7 + 1 + 2 + 3 + 2);
 }
 
 #[test]
@@ -136,6 +140,7 @@ fn every_flag_is_laid_over() {
     let flags = Overrides {
         listen: None,
         uds: Some("/run/x.sock".to_owned()),
+        http_listen: Some("0.0.0.0:2".to_owned()),
         insecure_bind: true,
         admin_listen: Some("0.0.0.0:1".to_owned()),
         log_filter: Some("debug".to_owned()),
@@ -145,6 +150,7 @@ fn every_flag_is_laid_over() {
     let (path, mode) = ("/run/x.sock".into(), 0o660);
     assert_eq!(config.server.listen, Listen::Unix { path, mode });
     assert!(config.insecure_bind);
+    assert_eq!(config.server.http_listen, "0.0.0.0:2".parse().ok());
     assert_eq!(config.admin.listen, "0.0.0.0:1".parse().unwrap());
     assert_eq!(
         (config.log.filter.as_str(), config.log.format),
@@ -478,6 +484,8 @@ fn the_effective_configuration_loads_to_itself() {
         ("server", ""),
         ("time", ""),
         ("profiles.default", ""),
+        ("spend", ""),
+        ("cache", ""),
         ("log", ""),
     ] {
         for key in keys_of(section, tag) {
