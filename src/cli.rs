@@ -7,6 +7,9 @@ mod config;
 mod demo;
 mod diagnose;
 mod healthcheck;
+mod init;
+mod judges;
+pub mod names;
 mod output;
 mod serve;
 mod settings;
@@ -36,6 +39,11 @@ enum Command {
     /// Checks or prints the configuration.
     #[command(subcommand)]
     Config(config::Command),
+    /// Checks the judges, or how much their answers vary.
+    #[command(subcommand)]
+    Judges(judges::Command),
+    /// Writes a configuration for a provider of judges.
+    Init(init::Args),
 }
 
 /// How a command ended when nothing kept it from running.
@@ -68,6 +76,8 @@ fn run(command: Command) -> anyhow::Result<End> {
         Command::Diagnose(args) => block_on(diagnose::run(args)),
         Command::Healthcheck(args) => block_on(healthcheck::run(args)),
         Command::Config(command) => config::run(command),
+        Command::Judges(command) => block_on(judges::run(command)),
+        Command::Init(args) => init::run(&args),
     }
 }
 

@@ -1,10 +1,7 @@
 //! `config check` and `config print`.
 
-use std::fs;
-
-use super::settings::{ConfigArgs, ServerArgs};
+use super::settings::{self, ConfigArgs, ServerArgs};
 use super::{End, output};
-use crate::app;
 
 /// Looks at the configuration without serving.
 #[derive(Debug, clap::Subcommand)]
@@ -28,7 +25,7 @@ pub(super) fn run(command: Command) -> anyhow::Result<End> {
     match command {
         Command::Check(args) => {
             let config = args.config.load(args.server.overrides())?;
-            let app = app::build(&config, &|path| fs::read_to_string(path))?;
+            let app = settings::build(&config)?;
             for warning in &app.warnings {
                 output::note(&format!("warning: {warning}"));
             }

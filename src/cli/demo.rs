@@ -74,7 +74,7 @@ struct Sample {
 pub(super) async fn run(args: Args) -> anyhow::Result<End> {
     let config = configuration(args.server.overrides(), args.once)?;
     let _log = logging::init(&config.log)?;
-    let app = app::build(&config, &bundled)?;
+    let app = app::build(&config, &bundled, &config::variable)?;
     let samples = samples(&config.limits)?;
     let mut signals = Signals::catch()?;
     let server = BoundServer::bind(&config.server, config.admin.listen)
@@ -82,6 +82,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<End> {
         .map_err(|error| output::with_hint(error, OTHER_ADDRESSES))?;
     let endpoint = server.place().to_string();
     let admin = server.admin_place().to_string();
+    let http = server.http_place().map(ToString::to_string);
     let running = server.start(app.content).await?;
 
     let is_done = tokio::select! {
@@ -92,6 +93,9 @@ pub(super) async fn run(args: Args) -> anyhow::Result<End> {
                  metrics  http://{admin}/metrics\n\
                  probes   http://{admin}/livez  http://{admin}/readyz"
             ))?;
+            if let Some(http) = http {
+                output::line(&format!("HTTP     http://{http}/v1/diagnose"))?;
+            }
             args.once
         }
         _ = signals.next() => true,
@@ -105,9 +109,10 @@ pub(super) async fn run(args: Args) -> anyhow::Result<End> {
 }
 
 fn configuration(mut overrides: Overrides, once: bool) -> anyhow::Result<config::Config> {
+    // One of the recorded judges fails on purpose, and the demonstration says so itself.
     overrides
         .log_filter
-        .get_or_insert_with(|| "warn".to_owned());
+        .get_or_insert_with(|| "warn,judge_cascade::telemetry::metrics::judges=error".to_owned());
     overrides
         .log_format
         .get_or_insert_with(|| "text".to_owned());
@@ -177,6 +182,7 @@ fn samples(limits: &TraceLimits) -> anyhow::Result<Vec<Sample>> {
 
 async fn diagnose(client: &Client, trace: &Trace) -> anyhow::Result<VerdictRow> {
     let how = How {
+        skip_cache: false,
         profile: PROFILE.to_owned(),
         scope: Scope::Full,
         fallback_mode: None,

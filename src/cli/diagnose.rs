@@ -1,6 +1,7 @@
 //! `diagnose`: traces in, verdict rows out, in input order.
 
-use std::fs::{self, File};
+use std::collections::BTreeMap;
+use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,9 +13,8 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_stream::wrappers::ReceiverStream;
 
-use super::settings::ConfigArgs;
+use super::settings::{self, ConfigArgs};
 use super::{End, output};
-use crate::app;
 use crate::artifact::lines::{self, LineError, Place};
 use crate::artifact::verdict::VerdictRow;
 use crate::cascade::plan::Scope;
@@ -93,21 +93,24 @@ pub(super) async fn run(args: Args) -> anyhow::Result<End> {
         .map(|(place, line)| diagnose_line(&target, &options, place, line))
         .buffered(CONCURRENCY);
     let (mut good, mut bad) = (0_usize, 0_usize);
+    let mut troubles = Troubles::default();
     while let Some(verdict) = verdicts.next().await {
         match verdict {
             Ok(row) => {
                 good += 1;
+                troubles.add(&row);
                 output::line(&serde_json::to_string(&row)?)?;
             }
             Err(error) => {
                 bad += 1;
-                output::note(&format!("error: {error}"));
+                output::note(&format!("error: {}", output::one_line(&error.to_string())));
             }
         }
     }
     reader
         .await?
         .with_context(|| format!("cannot read `{}`", args.file.display()))?;
+    troubles.tell();
     if good + bad == 0 {
         output::note("there are no traces in the input");
     }
@@ -118,9 +121,37 @@ pub(super) async fn run(args: Args) -> anyhow::Result<End> {
     Ok(End::Bad)
 }
 
+/// Failed calls by judge: how many, and what the first one failed for. A failure is no error of ours, and it is no
+/// reason to keep it to the rows.
+#[derive(Default)]
+struct Troubles(BTreeMap<String, (usize, String)>);
+
+impl Troubles {
+    fn add(&mut self, row: &VerdictRow) {
+        for call in &row.judge_calls {
+            let Some(reason) = call.failure_reason else {
+                continue;
+            };
+            let detail = call.failure_detail.as_deref().unwrap_or("no detail");
+            let judge = call.judge_id.to_string();
+            let told = || (0, format!("{reason}: {detail}"));
+            self.0.entry(judge).or_insert_with(told).0 += 1;
+        }
+    }
+
+    fn tell(&self) {
+        for (judge, (count, first)) in &self.0 {
+            output::note(&format!(
+                "judge `{judge}` failed {count} times, first: {}",
+                output::one_line(first)
+            ));
+        }
+    }
+}
+
 fn in_process(config: ConfigArgs, profile: &str) -> anyhow::Result<Target> {
     let config = config.load(Overrides::default())?;
-    let content = app::build(&config, &|path| fs::read_to_string(path))?.content;
+    let content = settings::build(&config)?.content;
     content.cascade.profile(profile).with_context(|| {
         let known = content
             .cascade
@@ -218,6 +249,7 @@ async fn diagnose_here(
         started: now,
         timeout: options.timeout,
         traceparent: None,
+        skip_cache: false,
     };
     let outcome = cascade
         .diagnose(profile, request)
@@ -232,6 +264,7 @@ async fn diagnose_there(
     trace: &Trace,
 ) -> Result<VerdictRow, String> {
     let how = convert::request::How {
+        skip_cache: false,
         profile: options.profile.clone(),
         scope: options.scope,
         fallback_mode: options.fallback_mode,

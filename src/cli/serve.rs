@@ -1,20 +1,18 @@
 //! `serve`: the sidecar.
 
-use std::fs;
-
 use anyhow::bail;
+use tokio::task::JoinSet;
 
-use super::settings::{ConfigArgs, ServerArgs};
+use super::settings::{self, ConfigArgs, ServerArgs};
 use super::{End, output};
-use crate::app;
+use crate::app::warm;
 use crate::server::BoundServer;
 use crate::server::drain::Drained;
 use crate::server::signals::Signals;
 use crate::telemetry::logging;
 
 /// What to do when an address is taken.
-pub(super) const OTHER_ADDRESSES: &str =
-    "--listen, --uds and --admin-listen choose other addresses; port 0 takes a free one";
+pub(super) const OTHER_ADDRESSES: &str = "--listen, --uds, --http-listen and --admin-listen choose other addresses; port 0 takes a free one";
 
 /// Serves until a signal.
 #[derive(Debug, clap::Args)]
@@ -29,7 +27,7 @@ pub(super) struct Args {
 pub(super) async fn run(args: Args) -> anyhow::Result<End> {
     let config = args.config.load(args.server.overrides())?;
     let _log = logging::init(&config.log)?;
-    let app = app::build(&config, &|path| fs::read_to_string(path))?;
+    let app = settings::build(&config)?;
     tracing::info!(
         config = config.to_toml(),
         config_sha256 = config.sha256(),
@@ -38,19 +36,28 @@ pub(super) async fn run(args: Args) -> anyhow::Result<End> {
     for warning in &app.warnings {
         tracing::warn!(warning, "configuration");
     }
+    let ledger = app.ledger.clone();
     let mut signals = Signals::catch()?;
     let server = BoundServer::bind(&config.server, config.admin.listen)
         .await
         .map_err(|error| output::with_hint(error, OTHER_ADDRESSES))?;
     let (listen, admin) = (server.place().clone(), server.admin_place().clone());
+    let http = server.http_place().cloned().map(tracing::field::display);
     let running = server.start(app.content).await?;
-    tracing::info!(%listen, %admin, version = env!("CARGO_PKG_VERSION"), "serving");
+    tracing::info!(%listen, http, %admin, version = env!("CARGO_PKG_VERSION"), "serving");
+    // Ends with this function; readiness does not wait for it.
+    let mut first_contact = JoinSet::new();
+    first_contact.spawn(warm::up(app.judges.into_values().collect()));
     let signal = tokio::select! {
         signal = signals.next() => signal,
         () = running.failed() => bail!("the server ended by itself"),
     };
     tracing::info!(signal, "draining");
-    Ok(match signals.unless_repeated(running.drain()).await {
+    let drained = signals.unless_repeated(running.drain()).await;
+    if let Some(ledger) = ledger {
+        ledger.flush();
+    }
+    Ok(match drained {
         Some(Drained::Idle | Drained::Disconnected) => {
             tracing::info!("drained");
             End::Good

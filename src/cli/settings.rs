@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
+use crate::app::{self, App};
 use crate::config::{self, Config, Overrides, config_file, environment};
 
 /// Where the configuration comes from.
@@ -24,6 +25,9 @@ pub(super) struct ServerArgs {
     /// Accepts calls on this Unix socket.
     #[arg(long, value_name = "PATH")]
     uds: Option<String>,
+    /// Accepts calls over HTTP too, on this TCP address.
+    #[arg(long, value_name = "IP:PORT")]
+    http_listen: Option<String>,
     /// Answers probes and metrics on this TCP address.
     #[arg(long, value_name = "IP:PORT")]
     admin_listen: Option<String>,
@@ -44,6 +48,7 @@ impl ServerArgs {
         Overrides {
             listen: self.listen,
             uds: self.uds,
+            http_listen: self.http_listen,
             insecure_bind: self.insecure_bind,
             admin_listen: self.admin_listen,
             log_filter: self.log_filter,
@@ -54,9 +59,9 @@ impl ServerArgs {
 
 impl ConfigArgs {
     /// The checked configuration.
-    pub(super) fn load(self, overrides: Overrides) -> anyhow::Result<Config> {
+    pub(super) fn load(&self, overrides: Overrides) -> anyhow::Result<Config> {
         let env = environment()?;
-        let file = match config_file(self.config, &env) {
+        let file = match config_file(self.config.clone(), &env) {
             Some(path) => Some((path.display().to_string(), read(&path)?)),
             None => None,
         };
@@ -65,6 +70,11 @@ impl ConfigArgs {
             .map(|(name, text)| (name.as_str(), text.as_str()));
         Ok(config::load(file, &env, overrides)?)
     }
+}
+
+/// What a configuration describes, with the files and variables of this machine.
+pub(super) fn build(config: &Config) -> anyhow::Result<App> {
+    app::build(config, &|path| fs::read_to_string(path), &config::variable)
 }
 
 fn read(path: &Path) -> anyhow::Result<String> {
