@@ -111,7 +111,7 @@ const MODULES: [(&str, &[&str]); 15] = [
 ];
 
 /// External crates that only some modules may name.
-const EXTERNAL: [(&str, &[&str]); 18] = [
+const EXTERNAL: [(&str, &[&str]); 29] = [
     ("tonic", &["rpc", "server", "client"]),
     ("tonic_health", &["server", "client"]),
     ("tonic_reflection", &["server"]),
@@ -120,13 +120,29 @@ const EXTERNAL: [(&str, &[&str]); 18] = [
     ("prost_types", &["rpc"]),
     ("axum", &["server"]),
     ("hyper_util", &["server"]),
-    ("tower", &["server"]),
+    ("tower", &["server", "judge"]),
     ("metrics", &["telemetry"]),
     ("metrics_exporter_prometheus", &["telemetry"]),
     ("tracing_subscriber", &["telemetry"]),
     ("sha2", &["artifact"]),
     ("toml", &["artifact", "config"]),
-    ("serde_json", &["artifact", "dataset", "cli"]),
+    (
+        "serde_json",
+        &[
+            "artifact", "judge", "dataset", "rpc", "server", "config", "cli",
+        ],
+    ),
+    ("reqwest", &["judge"]),
+    ("rustls", &["judge"]),
+    ("hyper", &["judge"]),
+    ("h2", &["judge"]),
+    ("httpdate", &["judge"]),
+    ("webpki_root_certs", &["judge"]),
+    ("secrecy", &["judge"]),
+    ("governor", &["judge"]),
+    ("backon", &["judge"]),
+    ("moka", &["judge"]),
+    ("prost_reflect", &["rpc"]),
     ("uuid", &["rpc", "server"]),
     ("clap", &["cli"]),
     ("anyhow", &["app", "cli"]),

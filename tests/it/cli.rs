@@ -4,6 +4,8 @@ mod commands;
 mod config;
 mod diagnose;
 mod endpoint;
+mod init;
+mod judges;
 
 use std::io::Write as _;
 use std::process::{Command, Output, Stdio};

@@ -176,6 +176,7 @@ async fn the_time_of_a_call_is_told_apart() {
         started,
         timeout: None,
         traceparent: None,
+        skip_cache: false,
     };
     let profile = content.cascade.profile("default").unwrap();
     let outcome = content.cascade.diagnose(profile, call).await.unwrap();

@@ -25,7 +25,7 @@ fn metric_names(text: &str) -> BTreeSet<String> {
 
 #[test]
 fn every_metric_is_documented_and_every_documented_metric_exists() {
-    let code: String = ["diagnosis", "judges", "server"]
+    let code: String = ["diagnosis", "egress", "judges", "money", "server"]
         .map(|module| read(&format!("src/telemetry/metrics/{module}.rs")))
         .concat();
     let in_code = metric_names(&code);

@@ -37,6 +37,7 @@ fn trace(answer: &str) -> pb::Trace {
 async fn diagnose(trace: pb::Trace) -> pb::DiagnoseResponse {
     let mut message = request(trace);
     message.options = Some(pb::DiagnoseOptions {
+        skip_cache: false,
         include_statements: true,
     });
     server().await.diagnose(message).await.unwrap()

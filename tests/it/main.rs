@@ -8,8 +8,14 @@
 
 /// Who may name whom in the source.
 mod architecture;
+/// Texts that speak to the judge.
+mod attacks;
+/// Answers that are kept, and those that never are.
+mod cache;
 /// What a broken judge can and cannot do.
 mod cascade;
+/// Judges that answer in words, and the services behind them.
+mod chat;
 /// The commands, as processes.
 mod cli;
 /// What the codec answers before any handler runs.
@@ -20,6 +26,8 @@ mod deadlines;
 mod grpc;
 /// The documents say what the code does.
 mod documents;
+/// Judges over HTTP that go wrong.
+mod egress;
 /// The embedded judge as a caller sees it.
 mod embedded;
 /// The files that the project ships.
@@ -30,6 +38,16 @@ mod parity;
 mod proto_style;
 /// Promises that answer public complaints, by their numbers.
 mod requirements;
+/// The same calls over HTTP.
+mod http;
+/// Judges that go wrong, asked by the real binary.
+mod upstream;
 /// The real binary over real sockets.
 mod server;
+/// Caps on what judges cost.
+mod spend;
 mod support;
+/// What is sent to judges over HTTP, and what is made of their answers.
+mod wire;
+/// What judges are not shown.
+mod view;

@@ -38,6 +38,7 @@ async fn the_nine_rows_give_their_diagnosis_confidence_and_route() {
         let record: Record = serde_json::from_str(line).unwrap();
         let trace = record.trace(&LIMITS).unwrap();
         let how = How {
+            skip_cache: false,
             profile: "default".to_owned(),
             scope: Scope::Full,
             fallback_mode: None,
@@ -82,6 +83,7 @@ async fn a_recorded_verdict_of_an_atomic_judge_decides_nothing() {
     let rows = std::fs::read_to_string(fixture("traces/parity.jsonl")).unwrap();
     let passing: Record = serde_json::from_str(rows.lines().nth(6).unwrap()).unwrap();
     let how = How {
+        skip_cache: false,
         profile: String::new(),
         scope: Scope::Full,
         fallback_mode: None,

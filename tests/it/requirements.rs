@@ -198,6 +198,7 @@ async fn r36_a_shared_judge_keeps_no_state() {
                 started: tokio::time::Instant::now(),
                 timeout: None,
                 traceparent: None,
+                skip_cache: false,
             };
             let outcome = cascade
                 .diagnose(cascade.profile("default").unwrap(), call)

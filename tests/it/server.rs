@@ -19,19 +19,19 @@ use tonic_types::StatusExt as _;
 use crate::support::process::Sidecar;
 
 /// A configuration in a folder of its own.
-struct ConfigFile {
+pub(crate) struct ConfigFile {
     _folder: TempDir,
-    path: String,
+    pub(crate) path: String,
 }
 
 /// The profile `default` with a recorded judge that takes its time for [`crate::support::trace`], and the profile
 /// `plain` with the embedded judge.
-fn slow_judge(latency_ms: u64, server: &str) -> ConfigFile {
+pub(crate) fn slow_judge(latency_ms: u64, server: &str) -> ConfigFile {
     let folder = tempfile::tempdir().unwrap();
     let row = json!({
         "trace_id": "t1",
         "judge_id": "slow",
-        "decision": {"id": "judge-cascade.rag.with-reference", "version": "1", "variant": "with_reference"},
+        "decision": {"id": "judge-cascade.rag.with-reference", "version": "2", "variant": "with_reference"},
         "answers": {
             "chunk_relevance": {"c1": 0.97, "c2": 0.02},
             "context_sufficiency": 0.95,
@@ -65,7 +65,7 @@ async fn channel(sidecar: &Sidecar) -> Channel {
 }
 
 /// A client that retries nothing.
-async fn plain_client(sidecar: &Sidecar) -> DiagnosisServiceClient<Channel> {
+pub(crate) async fn plain_client(sidecar: &Sidecar) -> DiagnosisServiceClient<Channel> {
     DiagnosisServiceClient::new(channel(sidecar).await)
 }
 
@@ -80,7 +80,7 @@ fn asked(question: &str, chunk_text: &str, answer: &str) -> pb::DiagnoseRequest 
 }
 
 /// An answer that quotes its only chunk.
-fn quoted() -> pb::DiagnoseRequest {
+pub(crate) fn quoted() -> pb::DiagnoseRequest {
     let text = "The pool opens at eight on Sundays.";
     asked("When does the pool open on Sundays?", text, text)
 }

@@ -1,6 +1,10 @@
 //! What the tests share: a judge that follows a script, profiles, and a server without a socket.
 
+pub(crate) mod fake_judge;
+pub(crate) mod fake_chat;
+pub(crate) mod faults;
 pub(crate) mod memory;
+pub(crate) mod paid;
 pub(crate) mod process;
 pub(crate) mod scripted;
 
@@ -8,6 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use judge_cascade::artifact::policy::{self, PolicySnapshot};
+use judge_cascade::artifact::pricing::PricingSnapshot;
 use judge_cascade::cascade::Cascade;
 use judge_cascade::cascade::profile::{FallbackMode, OnAtomicError, Profile};
 use judge_cascade::cascade::time::TimeOptions;
@@ -50,6 +55,7 @@ pub(crate) struct Setup {
     pub(crate) enforcement: Enforcement,
     pub(crate) enforce_share: Probability,
     pub(crate) time: TimeOptions,
+    pub(crate) pricing: Option<Arc<PricingSnapshot>>,
 }
 
 impl Setup {
@@ -82,6 +88,7 @@ impl Setup {
             enforcement: Enforcement::Shadow,
             enforce_share: Probability::ONE,
             time: TIME,
+            pricing: None,
         }
     }
 
@@ -115,7 +122,11 @@ impl Setup {
             time: self.time,
         };
         Content {
-            cascade: Arc::new(Cascade::new(vec![profile], None, Arc::clone(&self.metrics))),
+            cascade: Arc::new(Cascade::new(
+                vec![profile],
+                self.pricing.clone(),
+                Arc::clone(&self.metrics),
+            )),
             limits: LIMITS,
             time: self.time,
             metrics: Arc::clone(&self.metrics),

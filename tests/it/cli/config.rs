@@ -32,6 +32,7 @@ fn complete(folder: &Path) -> Vec<PathBuf> {
     let recorded = fs::read_to_string(fixture("replays/parity-atomic.jsonl")).unwrap();
     let recorded = recorded.replace("\"parity-atomic\"", "\"recorded\"");
     fs::write(valid.join("recorded.jsonl"), recorded).unwrap();
+    fs::write(valid.join("gateway.key"), "not-a-real-key").unwrap();
     let policy = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/artifact/policies/parity-v1.toml");
     fs::copy(policy, valid.join("policies/strict.toml")).unwrap();
     let copy = |file: &PathBuf| {

@@ -227,6 +227,7 @@ async fn no_text_of_a_trace_is_logged_at_any_level() {
         let good = pb::DiagnoseRequest {
             profile: profile.to_owned(),
             options: Some(pb::DiagnoseOptions {
+                skip_cache: false,
                 include_statements: true,
             }),
             ..request(secret_trace())

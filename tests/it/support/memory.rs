@@ -7,11 +7,14 @@ use std::time::Duration;
 use hyper::client::conn::http2::{SendRequest, handshake};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use judge_cascade::client::Client;
+use judge_cascade::rpc::json::JsonMessages;
 use judge_cascade::rpc::pb;
 use judge_cascade::rpc::pb::diagnosis_service_client::DiagnosisServiceClient;
 use judge_cascade::server::Content;
 use judge_cascade::server::drain::Drain;
 use judge_cascade::server::grpc::{self, Health};
+use judge_cascade::server::http;
+use judge_cascade::server::layers::{CallLayer, CallService};
 use judge_cascade::server::options::{Listen, ServerOptions};
 use judge_cascade::server::service::Service;
 use tokio::io::DuplexStream;
@@ -28,12 +31,15 @@ use super::LIMITS;
 pub(crate) struct InMemory {
     pub(crate) drain: Drain,
     pub(crate) admission: Arc<Semaphore>,
+    /// The same service over HTTP, without a connection.
+    pub(crate) routes: CallService<axum::Router>,
     connect: mpsc::Sender<Result<DuplexStream, Infallible>>,
 }
 
 pub(crate) fn options() -> ServerOptions {
     ServerOptions {
         listen: Listen::Tcp(([127, 0, 0, 1], 0).into()),
+        http_listen: None,
         shutdown_grace: Duration::from_secs(10),
         max_connection_count: 64,
         max_connection_age: None,
@@ -50,12 +56,20 @@ impl InMemory {
         let (drain, health) = (Drain::default(), Health::new().await);
         health.set(ServingStatus::Serving).await;
         let admission = Arc::new(Semaphore::new(options.max_in_flight_traces));
-        let service = Service::new(
+        let service = Arc::new(Service::new(
             content.cascade,
             LIMITS,
             Arc::clone(&admission),
             drain.clone(),
             Arc::clone(&content.metrics),
+        ));
+        let layer = CallLayer::new(Arc::clone(&content.metrics), content.time);
+        let messages = JsonMessages::new().unwrap();
+        let routes = http::router(
+            Arc::clone(&service),
+            messages,
+            options.max_message_bytes,
+            &layer,
         );
         let router =
             grpc::router(&options, content.time, service, &health, &content.metrics).unwrap();
@@ -68,6 +82,7 @@ impl InMemory {
         Self {
             drain,
             admission,
+            routes,
             connect,
         }
     }
@@ -103,7 +118,7 @@ impl InMemory {
         request: impl IntoRequest<pb::DiagnoseRequest>,
     ) -> Result<pb::DiagnoseResponse, Status> {
         let sender = self.http().await;
-        let http = tower::service_fn(move |request: http::Request<Body>| {
+        let http = tower::service_fn(move |request: ::http::Request<Body>| {
             let mut sender = sender.clone();
             async move { sender.send_request(request).await }
         });

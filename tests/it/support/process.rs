@@ -58,6 +58,8 @@ pub(crate) struct Sidecar {
     log: Mutex<mpsc::Receiver<String>>,
     pub(crate) endpoint: String,
     pub(crate) admin: String,
+    /// Where it speaks HTTP, if it does.
+    pub(crate) http: Option<String>,
 }
 
 impl Sidecar {
@@ -99,6 +101,7 @@ impl Sidecar {
                         log: Mutex::new(lines),
                         endpoint: field("listen"),
                         admin: field("admin"),
+                        http: log["http"].as_str().map(str::to_owned),
                     };
                 }
                 Ok(line) => seen.push(line),
@@ -114,6 +117,13 @@ impl Sidecar {
     /// What it has logged since it serves, to its end.
     pub(crate) fn log(&self) -> Vec<String> {
         self.log.lock().unwrap().iter().collect()
+    }
+
+    /// Waits for a line of the log with this in it.
+    pub(crate) fn logs(&self, part: &str) {
+        let lines = self.log.lock().unwrap();
+        let line = || lines.recv_timeout(GUARD).unwrap();
+        while !line().contains(part) {}
     }
 
     pub(crate) async fn client(&self) -> Client {

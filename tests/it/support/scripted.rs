@@ -13,6 +13,7 @@ use judge_cascade::domain::judgment::{JudgmentDelivery, JudgmentSource};
 use judge_cascade::judge::reply::{Reply, ReplyKind};
 use judge_cascade::judge::{Answer, Ask, CallContext, Judge, JudgeError, JudgeInfo, JudgeType};
 use judge_cascade::telemetry::metrics::Metrics;
+use tokio::time::Instant;
 
 /// What the judge does when it is asked.
 #[derive(Debug, Clone)]
@@ -48,6 +49,7 @@ impl ScriptedJudge {
                 requested_model: None,
                 dimensions: DimensionSet::ALL,
                 source: Some(JudgmentSource::Native),
+                max_state_tokens: None,
                 is_local: false,
             },
             steps: Mutex::new(steps.into_iter().collect()),
@@ -58,6 +60,12 @@ impl ScriptedJudge {
             begun: AtomicUsize::new(0),
             cancelled: Arc::new(AtomicUsize::new(0)),
         }
+    }
+
+    /// It asks for a model.
+    pub(crate) fn asking_for(mut self, model: &str) -> Self {
+        self.info.requested_model = Some(model.to_owned());
+        self
     }
 
     /// It waits so long before each step.
@@ -208,5 +216,13 @@ impl Judge for ScriptedJudge {
             Step::Hang => unreachable!(),
             Step::Panic => panic!("as scripted"),
         }
+    }
+
+    async fn models(&self, _deadline: Instant) -> Result<Option<Vec<String>>, JudgeError> {
+        Ok(None)
+    }
+
+    async fn probe(&self, _deadline: Instant) -> Result<(), JudgeError> {
+        Ok(())
     }
 }
