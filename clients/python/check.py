@@ -1,14 +1,13 @@
 """Checks the whole public API of a running judge-cascade with the default configuration, as CI does.
 
+It uses the generated messages alone, which come with judge-cascade-client, and nothing of the client itself.
+
 Usage: python check.py --endpoint ENDPOINT, where ENDPOINT is host:port or unix:PATH.
 """
 
 import argparse
 import asyncio
-import pathlib
 import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "generated"))
 
 import grpc
 from google.protobuf.descriptor_pool import DescriptorPool

@@ -1,19 +1,23 @@
-"""Generates the messages and stubs of the API from proto/ into a folder, `generated` beside this file by default."""
+"""Generates the messages and stubs of the API from proto/ into a folder, `generated` beside this file by default.
+
+The result is the typed package `judgecascade`; building judge-cascade-client does the same.
+"""
 
 import pathlib
 import sys
 
-from grpc_tools import protoc
-
 HERE = pathlib.Path(__file__).resolve().parent
-PROTO = HERE.parent.parent / "proto"
+# In a source distribution the files lie beside this one.
+PROTO = HERE / "proto" if (HERE / "proto").is_dir() else HERE.parent.parent / "proto"
 
 
 def generate(folder: pathlib.Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    files = sorted(str(file) for file in PROTO.rglob("*.proto"))
+    from grpc_tools import protoc
+
+    files = sorted(PROTO.rglob("*.proto"))
     if not files:
         sys.exit(f"there are no .proto files in `{PROTO}`")
+    folder.mkdir(parents=True, exist_ok=True)
     well_known = pathlib.Path(protoc.__file__).parent / "_proto"
     options = [
         f"--proto_path={PROTO}",
@@ -22,9 +26,14 @@ def generate(folder: pathlib.Path) -> None:
         f"--pyi_out={folder}",
         f"--grpc_python_out={folder}",
     ]
-    code = protoc.main(["protoc", *options, *files])
+    code = protoc.main(["protoc", *options, *map(str, files)])
     if code != 0:
         sys.exit(f"protoc failed with exit code {code}")
+    for package in {file.relative_to(PROTO).parent for file in files}:
+        while package != pathlib.Path():
+            (folder / package / "__init__.py").touch()
+            (folder / package / "py.typed").touch()
+            package = package.parent
 
 
 if __name__ == "__main__":
