@@ -10,7 +10,7 @@ use super::numbers::{number, numbers, plain_signs, sign_start, unit_end};
 use super::sentences::{marker_length, sentences, statements};
 use super::tokens::estimated_token_count;
 use super::words::{
-    content_words, is_filler, is_negation, is_restriction, is_stop_word, opens_clause, stem, words,
+    is_filler, is_negation, is_restriction, is_stop_word, opens_clause, stem, words,
 };
 
 /// The most bytes of the texts of a trace.
@@ -30,7 +30,6 @@ fn read(start: &str, unit: &str, end: &str) {
     speaks_to_the_judge(&text);
     LanguageTally::of(&text).is_english();
     numbers(&text);
-    content_words(&text);
     marker_length(&text);
     assert!(0 < estimated_token_count(&text));
     for (at, word) in words(&text) {

@@ -5,8 +5,6 @@
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use super::fold::folded;
-
 /// English words without content of their own, sorted.
 const STOP_WORDS: &[&str] = &[
     "a", "about", "again", "also", "am", "an", "and", "any", "are", "as", "at", "be", "because",
@@ -103,14 +101,6 @@ pub fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
         let end = if goes_on { end } else { end + signs };
         (start, &text[start..end])
     })
-}
-
-/// The folded words that are not English stop words, in order and with repetitions.
-pub fn content_words(text: &str) -> Vec<String> {
-    words(text)
-        .map(|(_, word)| folded(word))
-        .filter(|word| !is_stop_word(word))
-        .collect()
 }
 
 /// Whether a folded word is on the English stop list.
@@ -225,10 +215,5 @@ mod tests {
             .map(|(_, word)| word)
             .collect();
         assert_eq!(found, ["C#", "and", "C++", "a", "b", "no", "1#"]);
-    }
-
-    #[test]
-    fn content_words_leave_the_stop_words_out() {
-        assert_eq!(content_words("The bin is Emptied"), ["bin", "emptied"]);
     }
 }
