@@ -81,6 +81,8 @@ struct Rig {
 struct Faulty {
     url: String,
     roots: Option<PathBuf>,
+    /// Its type; `systemone` if empty.
+    kind: &'static str,
     keys: &'static str,
 }
 
@@ -110,9 +112,13 @@ impl Rig {
             ("unsure", unsure.url(), "timeout_ms = 15000"),
             ("faulty", faulty.url.clone(), faulty.keys),
         ] {
+            let kind = match name {
+                "faulty" if !faulty.kind.is_empty() => faulty.kind,
+                _ => "systemone",
+            };
             write!(
                 toml,
-                "[judges.{name}]\ntype = \"systemone\"\nbase_url = \"{url}\"\nmodel = \"m\"\napi_key_env = \"UPSTREAM_KEY\"\ninsecure_http = true\n"
+                "[judges.{name}]\ntype = \"{kind}\"\nbase_url = \"{url}\"\nmodel = \"m\"\napi_key_env = \"UPSTREAM_KEY\"\ninsecure_http = true\n"
             )
             .unwrap();
             if let Some(roots) = faulty.roots.as_ref().filter(|_| name == "faulty") {

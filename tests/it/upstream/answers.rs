@@ -92,6 +92,24 @@ async fn a_redirect_is_not_followed() {
     assert!(elsewhere.requests().is_empty());
 }
 
+/// Words alone are never taken in place of log-probabilities, and a list that was cut keeps a label from being certain.
+#[tokio::test]
+async fn r16_log_probabilities_that_are_missing_are_a_failure() {
+    let lines: Vec<_> = (1..=8).map(|slot| format!("{slot:02} yes")).collect();
+    let said = serde_json::json!({"model": "m", "choices": [{
+        "finish_reason": "stop",
+        "message": {"role": "assistant", "content": lines.join("\n")},
+        "logprobs": null,
+    }]});
+    let server = FaultServer::start([Act::Answer(Reply::json(said.to_string()))]);
+    let faulty = Faulty {
+        kind: "openai_logprobs",
+        ..Faulty::at(&server)
+    };
+    let rig = Rig::start(&faulty);
+    rig.fails_as(FailureReason::LogprobsUnsupported).await;
+}
+
 /// P1: one bad number fails its own question, is never clamped, and the answer can no longer pass.
 #[tokio::test]
 async fn a_number_that_is_no_probability_fails_its_question() {
