@@ -4,6 +4,7 @@
 //! module of its subject.
 //! Label values come from vocabularies and from the names of the configuration, so the number of series is bounded.
 
+pub mod catalogue;
 pub mod diagnosis;
 pub mod egress;
 pub mod judges;
@@ -17,6 +18,7 @@ use std::sync::Arc;
 
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
 
+use self::catalogue::{Catalogue, MetricInfo, Section};
 use self::diagnosis::DiagnosisMetrics;
 use self::egress::EgressMetrics;
 use self::family::Registry;
@@ -86,6 +88,17 @@ pub struct MetricNames {
 impl Metrics {
     /// Registers every metric for one configuration.
     pub fn new(names: &MetricNames) -> Result<Arc<Self>, BuildError> {
+        Ok(Arc::new(Self::register(names, &Catalogue::default())?))
+    }
+
+    /// What is known about every metric, in the order of registration.
+    pub fn catalogue(names: &MetricNames) -> Result<Vec<MetricInfo>, BuildError> {
+        let catalogue = Catalogue::default();
+        Self::register(names, &catalogue)?;
+        Ok(catalogue.into_metrics())
+    }
+
+    fn register(names: &MetricNames, catalogue: &Catalogue) -> Result<Self, BuildError> {
         let builder =
             BUCKETS
                 .into_iter()
@@ -93,18 +106,20 @@ impl Metrics {
                     builder.set_buckets_for_metric(Matcher::Full(name.to_owned()), bounds)
                 })?;
         let recorder = Arc::new(builder.build_recorder());
-        let registry = Registry {
+        let registry = |section| Registry {
             recorder: &recorder,
             names,
+            section,
+            catalogue,
         };
-        Ok(Arc::new(Self {
+        Ok(Self {
             handle: recorder.handle(),
-            diagnosis: DiagnosisMetrics::new(&registry),
-            judges: JudgeMetrics::new(&registry),
-            egress: EgressMetrics::new(&registry),
-            money: MoneyMetrics::new(&registry),
-            server: ServerMetrics::new(&registry),
-        }))
+            diagnosis: DiagnosisMetrics::new(&registry(Section::Diagnoses)),
+            judges: JudgeMetrics::new(&registry(Section::Judges)),
+            egress: EgressMetrics::new(&registry(Section::Judges)),
+            money: MoneyMetrics::new(&registry(Section::Money)),
+            server: ServerMetrics::new(&registry(Section::Server)),
+        })
     }
 
     /// The metrics in the Prometheus text format.

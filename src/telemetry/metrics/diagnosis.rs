@@ -3,7 +3,7 @@
 use metrics::{Counter, Gauge, Histogram};
 
 use super::Metrics;
-use super::family::{Axis, Family, Registry, count};
+use super::family::{Axis, Family, Registry, as_f64, count};
 use super::info::Info;
 use crate::domain::Vocabulary as _;
 use crate::domain::diagnosis::{Action, BlockCause, Diagnosis, FiredRule, NotAssessableReason};
@@ -43,7 +43,8 @@ impl DiagnosisMetrics {
         Self {
             diagnoses: r.present(
                 "judge_cascade_diagnoses_total",
-                "Diagnoses returned, by what they say and how they were reached.",
+                "Diagnoses returned, by what they say and how they were reached: routes auto + fallback + \
+                 fallback_unavailable are all of them; errors are counted apart.",
                 vec![
                     r.profiles(),
                     Axis::of::<Diagnosis>("diagnosis"),
@@ -52,7 +53,7 @@ impl DiagnosisMetrics {
             ),
             actions: r.present(
                 "judge_cascade_actions_total",
-                "Actions returned to callers.",
+                "Actions that the policies ask for: under enforce callers got them, in shadow they got ALLOW.",
                 vec![
                     r.profiles(),
                     Axis::of::<Action>("action"),
@@ -61,7 +62,7 @@ impl DiagnosisMetrics {
             ),
             uncertain: r.family(
                 "judge_cascade_uncertain_total",
-                "Dimensions that kept the atomic judge from deciding, by cause.",
+                "Dimensions that kept the atomic judge from deciding, by cause; a failure is told by its reason.",
                 vec![
                     r.profiles(),
                     Axis::of::<Dimension>("dimension"),
@@ -88,7 +89,7 @@ impl DiagnosisMetrics {
             ),
             not_assessable: r.present(
                 "judge_cascade_not_assessable_total",
-                "Traces that cannot be judged.",
+                "Traces that cannot be judged; leave them out of the denominator of the fallback rate.",
                 vec![r.profiles(), Axis::of::<NotAssessableReason>("reason")],
             ),
             calibration_state: r.present(
@@ -99,7 +100,7 @@ impl DiagnosisMetrics {
             policy_info: r.info(
                 "judge_cascade_policy_info",
                 "1 for a policy that is in force.",
-                &["id", "sha256"],
+                &[Axis::ids("id"), Axis::ids("sha256")],
             ),
             duration: r.present(
                 "judge_cascade_diagnose_duration_seconds",
@@ -187,7 +188,7 @@ impl Metrics {
         );
         count(families.actions.named(
             profile,
-            &[outcome.action.index(), outcome.enforcement.index()],
+            &[outcome.would_action.index(), outcome.enforcement.index()],
         ));
         if let Some(reason) = outcome.fallback_unavailable {
             count(
@@ -245,9 +246,4 @@ const fn cause_place(cause: BlockCause) -> usize {
         BlockCause::Upstream => 4,
         BlockCause::Failed(reason) => BLOCK_CAUSES.len() + reason as usize,
     }
-}
-
-/// Counts of chunks and tokens stay far below 2^52, so nothing is lost.
-const fn as_f64(count: usize) -> f64 {
-    count as f64
 }

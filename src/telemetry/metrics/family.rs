@@ -9,16 +9,19 @@ use metrics::{Counter, Gauge, Histogram, Key, Label, Level, Metadata, Recorder};
 use metrics_exporter_prometheus::PrometheusRecorder;
 
 use super::MetricNames;
+use super::catalogue::{Catalogue, LabelInfo, LabelValues, MetricInfo, MetricKind, Section};
 use super::info::Info;
 use crate::domain::Vocabulary;
 
 /// What the exporter is told about every metric; it uses none of it.
 pub(super) const METADATA: Metadata<'static> = Metadata::new(module_path!(), Level::INFO, None);
 
-/// Registers families.
+/// Registers the families of one section.
 pub(super) struct Registry<'a> {
     pub(super) recorder: &'a Arc<PrometheusRecorder>,
     pub(super) names: &'a MetricNames,
+    pub(super) section: Section,
+    pub(super) catalogue: &'a Catalogue,
 }
 
 /// One metric with a handle for each combination of its labels.
@@ -33,10 +36,24 @@ pub(super) struct Family<H> {
 pub(super) struct Axis {
     label: &'static str,
     values: Vec<String>,
+    origin: Origin,
+}
+
+/// Where the values of a label come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    /// From the program.
+    Code,
+    /// From the configuration.
+    Configuration,
+    /// From outside.
+    Outside,
 }
 
 /// A kind of metric that a recorder can register.
 pub(super) trait Handle: Sized {
+    /// How it counts.
+    const KIND: MetricKind;
     /// Registers one series.
     fn register(recorder: &PrometheusRecorder, key: &Key) -> Self;
     /// Publishes the help of a family.
@@ -52,6 +69,7 @@ impl Registry<'_> {
         axes: Vec<Axis>,
     ) -> Family<H> {
         H::describe(self.recorder, name, help);
+        self.note(H::KIND, name, help, &axes);
         let size = axes.iter().map(|axis| axis.values.len()).product();
         let handles = std::iter::repeat_with(OnceLock::new).take(size).collect();
         Family {
@@ -76,23 +94,27 @@ impl Registry<'_> {
         family
     }
 
-    /// Gauges over ids; `labels` names the subject first and the value last.
-    pub(super) fn info(
-        &self,
-        name: &'static str,
-        help: &'static str,
-        labels: &[&'static str],
-    ) -> Info {
+    /// Gauges over ids; `axes` name the subject first and the value last.
+    pub(super) fn info(&self, name: &'static str, help: &'static str, axes: &[Axis]) -> Info {
         Gauge::describe(self.recorder, name, help);
+        self.note(MetricKind::Gauge, name, help, axes);
+        let labels = axes.iter().map(|axis| axis.label).collect();
         Info::new(Arc::clone(self.recorder), name, labels)
+    }
+
+    fn note(&self, kind: MetricKind, name: &'static str, help: &'static str, axes: &[Axis]) {
+        self.catalogue.add(MetricInfo {
+            name,
+            kind,
+            labels: axes.iter().map(Axis::told).collect(),
+            help,
+            section: self.section,
+        });
     }
 
     /// The profiles of the configuration.
     pub(super) fn profiles(&self) -> Axis {
-        Axis::named(
-            "profile",
-            self.names.profiles.iter().map(ToString::to_string),
-        )
+        Axis::configured("profile", &self.names.profiles)
     }
 
     /// The same, or none: an empty label is no label, so that what names no known profile makes no series for it.
@@ -104,7 +126,7 @@ impl Registry<'_> {
 
     /// The judges of the configuration.
     pub(super) fn judges(&self) -> Axis {
-        Axis::named("judge", self.names.judges.iter().map(ToString::to_string))
+        Axis::configured("judge", &self.names.judges)
     }
 }
 
@@ -122,6 +144,35 @@ impl Axis {
         Self {
             label,
             values: values.into_iter().map(Into::into).collect(),
+            origin: Origin::Code,
+        }
+    }
+
+    /// A label of an info gauge whose values are not known before they come.
+    pub(super) const fn ids(label: &'static str) -> Self {
+        Self {
+            label,
+            values: Vec::new(),
+            origin: Origin::Outside,
+        }
+    }
+
+    fn configured(label: &'static str, names: &[impl ToString]) -> Self {
+        Self {
+            origin: Origin::Configuration,
+            ..Self::named(label, names.iter().map(ToString::to_string))
+        }
+    }
+
+    fn told(&self) -> LabelInfo {
+        let values = match self.origin {
+            Origin::Code => LabelValues::Closed(self.values.clone()),
+            Origin::Configuration => LabelValues::Configured,
+            Origin::Outside => LabelValues::Ids,
+        };
+        LabelInfo {
+            name: self.label,
+            values,
         }
     }
 
@@ -176,6 +227,11 @@ impl<H: Handle> Family<H> {
     }
 }
 
+/// Counts of traces, chunks and tokens stay far below 2^52, so nothing is lost.
+pub(super) const fn as_f64(count: usize) -> f64 {
+    count as f64
+}
+
 /// Counts one more, where there is a series for it.
 pub(super) fn count(counter: Option<&Counter>) {
     if let Some(counter) = counter {
@@ -194,6 +250,8 @@ pub(super) fn add(counter: Option<&Counter>, amount: Option<u64>) {
 }
 
 impl Handle for Counter {
+    const KIND: MetricKind = MetricKind::Counter;
+
     fn register(recorder: &PrometheusRecorder, key: &Key) -> Self {
         recorder.register_counter(key, &METADATA)
     }
@@ -204,6 +262,8 @@ impl Handle for Counter {
 }
 
 impl Handle for Gauge {
+    const KIND: MetricKind = MetricKind::Gauge;
+
     fn register(recorder: &PrometheusRecorder, key: &Key) -> Self {
         recorder.register_gauge(key, &METADATA)
     }
@@ -214,6 +274,8 @@ impl Handle for Gauge {
 }
 
 impl Handle for Histogram {
+    const KIND: MetricKind = MetricKind::Histogram;
+
     fn register(recorder: &PrometheusRecorder, key: &Key) -> Self {
         recorder.register_histogram(key, &METADATA)
     }

@@ -35,11 +35,11 @@ impl Info {
     pub(super) fn new(
         recorder: Arc<PrometheusRecorder>,
         name: &'static str,
-        labels: &[&'static str],
+        labels: Vec<&'static str>,
     ) -> Self {
         Self {
             name,
-            labels: labels.to_vec(),
+            labels,
             recorder,
             subjects: Mutex::new(BTreeMap::new()),
         }

@@ -1,11 +1,10 @@
 //! Calls to judges: how they ended, how long they took, what they used and cost.
 
-use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+mod troubles;
 
 use metrics::{Counter, Histogram};
 
+use self::troubles::Troubles;
 use super::Metrics;
 use super::family::{Axis, Family, Registry, add, count};
 use super::info::Info;
@@ -41,9 +40,6 @@ const TOKEN_TYPES: [&str; 5] = [
     "cache_write_input",
 ];
 
-/// How long a failure of the same kind is logged as a detail only.
-const TROUBLE_PAUSE: Duration = Duration::from_secs(60);
-
 /// Families about judges.
 pub(super) struct JudgeMetrics {
     requests: Family<Counter>,
@@ -53,8 +49,7 @@ pub(super) struct JudgeMetrics {
     cost: Family<Counter>,
     model_info: Info,
     pricing_info: Info,
-    /// The judges that failed last, with the reason and when that was logged as a warning.
-    troubles: Mutex<BTreeMap<String, (FailureReason, Instant)>>,
+    troubles: Troubles,
 }
 
 impl JudgeMetrics {
@@ -67,12 +62,12 @@ impl JudgeMetrics {
         Self {
             requests: r.family(
                 "judge_cascade_judge_requests_total",
-                "Calls to judges, by how they ended.",
+                "Calls to judges, by how they ended: ok, or the reason of the failure.",
                 vec![r.judges(), role(), outcome()],
             ),
             request_duration: r.family(
                 "judge_cascade_judge_request_duration_seconds",
-                "Time that a call to a judge took with all its attempts.",
+                "Time that a call to a judge took with all its attempts; of a recorded answer the recorded time.",
                 vec![r.judges(), role(), outcome()],
             ),
             invalid_answers: r.present(
@@ -82,7 +77,8 @@ impl JudgeMetrics {
             ),
             tokens: r.family(
                 "judge_cascade_tokens_total",
-                "Tokens that judges reported.",
+                "Tokens that judges reported: those from the cache and those written to it are among the input, \
+                 reasoning is among the output; answers from our own cache used none.",
                 vec![r.judges(), role(), Axis::named("type", TOKEN_TYPES)],
             ),
             cost: r.family(
@@ -92,15 +88,16 @@ impl JudgeMetrics {
             ),
             model_info: r.info(
                 "judge_cascade_judge_model_info",
-                "1 for the model that answered last.",
-                &["judge", "role", "requested", "answered"],
+                "1 for the model that answered last; after 16 models of one judge further ones are told as other, and a \
+                 name above 256 bytes or with control characters is none.",
+                &[r.judges(), role(), Axis::ids("requested"), Axis::ids("answered")],
             ),
             pricing_info: r.info(
                 "judge_cascade_pricing_info",
                 "1 for the price table that is in force.",
-                &["id", "sha256"],
+                &[Axis::ids("id"), Axis::ids("sha256")],
             ),
-            troubles: Mutex::default(),
+            troubles: Troubles::default(),
         }
     }
 }
@@ -109,36 +106,26 @@ impl JudgeMetrics {
     /// Logs that a judge fails, at once and then now and again, and that it answers again.
     fn tell_trouble(&self, call: &JudgeCall) {
         let (judge, role) = (call.judge_id.as_str(), call.role.name());
-        let mut troubles = self.troubles.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(reason) = call.failure else {
-            if troubles.remove(judge).is_some() {
+            if self.troubles.answers(judge) {
                 tracing::info!(judge, role, "the judge answers again");
             }
             return;
         };
         let detail = call.failure_detail.as_deref().unwrap_or("");
-        let now = Instant::now();
-        let was_told = troubles
-            .get(judge)
-            .is_some_and(|(told, at)| *told == reason && now.duration_since(*at) < TROUBLE_PAUSE);
-        let reason_name = reason.name();
-        if was_told {
-            tracing::debug!(
-                judge,
-                role,
-                reason = reason_name,
-                detail,
-                "the judge failed"
-            );
-        } else {
-            troubles.insert(judge.to_owned(), (reason, now));
-            tracing::warn!(
-                judge,
-                role,
-                reason = reason_name,
-                detail,
-                "the judge failed"
-            );
+        let name = reason.name();
+        match self.troubles.fails(judge, reason) {
+            Some(count) => {
+                tracing::warn!(
+                    judge,
+                    role,
+                    reason = name,
+                    detail,
+                    count,
+                    "the judge failed"
+                );
+            }
+            None => tracing::debug!(judge, role, reason = name, detail, "the judge failed"),
         }
     }
 }
@@ -149,6 +136,16 @@ impl Metrics {
         self.judges
             .pricing_info
             .set(&[&pricing.id], &pricing.sha256);
+    }
+
+    /// A profile asks a judge in a role: its calls are there from zero on, so that a rate misses none.
+    pub fn judge_bound(&self, judge: &JudgeId, role: JudgeRole) {
+        for outcome in 0..=FailureReason::ALL.len() {
+            // To look a series up is to have it.
+            self.judges
+                .requests
+                .named(judge.as_str(), &[role.index(), outcome]);
+        }
     }
 
     /// A call to a judge ended; its cost is known or not. An answer from the cache is no call and used nothing.

@@ -56,17 +56,18 @@ impl MoneyMetrics {
         Self {
             avoided_cost: r.present(
                 "judge_cascade_avoided_cost_nano_usd_total",
-                "Cost in 1e-9 US dollars that did not arise.",
+                "Cost in 1e-9 US dollars that did not arise, for answers from the cache whose price is known.",
                 vec![Axis::of::<AvoidedCost>("reason")],
             ),
             cache_requests: r.present(
                 "judge_cascade_cache_requests_total",
-                "Asks of judges whose answers are cached.",
+                "Asks of judges whose answers are cached; shared waited for the same question on its way.",
                 vec![Axis::of::<CacheResult>("result")],
             ),
             spend_cap_used: r.family(
                 "judge_cascade_spend_cap_used_ratio",
-                "Share of a spend cap that is used or reserved, as of the last call.",
+                "Share of a spend cap that is used or reserved, of the fuller one of US dollars and calls, as of the last \
+                 call to the judge.",
                 vec![r.judges(), Axis::of::<SpendWindow>("window")],
             ),
             generator_judged: r.family(
