@@ -1,5 +1,6 @@
-//! The wire: generated messages, their conversion to and from the domain, JSON, and errors as statuses and problems.
+//! The wire: generated messages, their codec, their conversion to and from the domain, JSON, and errors as statuses and problems.
 
+pub mod codec;
 pub mod convert;
 pub mod deadline;
 pub mod json;

@@ -86,6 +86,7 @@ pub const fn status(reason: ErrorReason) -> StatusCode {
             StatusCode::SERVICE_UNAVAILABLE
         }
         ErrorReason::DeadlineTooShort => StatusCode::GATEWAY_TIMEOUT,
+        ErrorReason::Unauthenticated => StatusCode::UNAUTHORIZED,
         ErrorReason::Internal => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
@@ -99,6 +100,7 @@ pub fn retry_after(report: &Report) -> Option<u64> {
         | ErrorReason::TooManyChunks
         | ErrorReason::UnknownProfile
         | ErrorReason::DeadlineTooShort
+        | ErrorReason::Unauthenticated
         | ErrorReason::Internal => false,
     };
     let delay = report.retry_after.unwrap_or(RETRY_DELAY);
@@ -112,10 +114,11 @@ const fn title(reason: ErrorReason) -> &'static str {
         ErrorReason::TextTooLong => "A text is too long",
         ErrorReason::TooManyChunks => "There are too many chunks",
         ErrorReason::UnknownProfile => "The profile is not configured",
-        ErrorReason::Overloaded => "Too many traces are in flight",
+        ErrorReason::Overloaded => "Too much is in flight",
         ErrorReason::ShuttingDown => "The server is draining",
         ErrorReason::JudgeUnavailable => "The atomic judge is unavailable",
         ErrorReason::DeadlineTooShort => "Time ran out",
+        ErrorReason::Unauthenticated => "A valid token is required",
         ErrorReason::Internal => "Internal error",
     }
 }
@@ -136,7 +139,7 @@ mod tests {
     fn a_problem_tells_what_a_status_tells() {
         let overloaded = json!({
             "type": "urn:judge-cascade:error:OVERLOADED",
-            "title": "Too many traces are in flight",
+            "title": "Too much is in flight",
             "status": 429,
             "detail": "8 traces are in flight, which is the limit",
             "reason": "OVERLOADED",

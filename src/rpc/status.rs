@@ -33,7 +33,7 @@ vocabulary! {
         TooManyChunks = "TOO_MANY_CHUNKS",
         /// No profile has the requested name.
         UnknownProfile = "UNKNOWN_PROFILE",
-        /// Too many traces are in flight.
+        /// Too many traces are in flight, or too many bytes of messages are being received.
         Overloaded = "OVERLOADED",
         /// The server is draining.
         ShuttingDown = "SHUTTING_DOWN",
@@ -41,6 +41,8 @@ vocabulary! {
         JudgeUnavailable = "JUDGE_UNAVAILABLE",
         /// Time ran out before any diagnosis.
         DeadlineTooShort = "DEADLINE_TOO_SHORT",
+        /// The call carries no token that the server takes.
+        Unauthenticated = "UNAUTHENTICATED",
         /// A broken invariant or a panic.
         Internal = "INTERNAL",
     }
@@ -71,6 +73,12 @@ pub enum CallError {
         /// How many may be.
         limit: usize,
     },
+    /// The message does not fit beside those that are being received.
+    #[error("the message does not fit: {limit} bytes of messages may be received at once")]
+    ReceivingTooMuch {
+        /// How many bytes may be.
+        limit: usize,
+    },
     /// The server is draining.
     #[error("the server is draining")]
     ShuttingDown,
@@ -80,13 +88,18 @@ pub enum CallError {
 }
 
 impl CallError {
+    /// The request has so many parts that it is not looked at.
+    pub fn too_many_parts(limit: usize) -> Self {
+        Self::Invalid(TraceError(vec![Violation::too_many_parts(limit)]))
+    }
+
     /// Its reason.
     pub fn reason(&self) -> ErrorReason {
         match self {
             Self::Invalid(TraceError(violations)) => invalid_reason(violations),
             Self::NotJson { .. } => ErrorReason::InvalidTrace,
             Self::UnknownProfile(_) => ErrorReason::UnknownProfile,
-            Self::Overloaded { .. } => ErrorReason::Overloaded,
+            Self::Overloaded { .. } | Self::ReceivingTooMuch { .. } => ErrorReason::Overloaded,
             Self::ShuttingDown => ErrorReason::ShuttingDown,
             Self::Cascade(CascadeError::Deadline(_)) => ErrorReason::DeadlineTooShort,
             Self::Cascade(CascadeError::AtomicFailed { .. }) => ErrorReason::JudgeUnavailable,
@@ -103,6 +116,7 @@ impl CallError {
             ErrorReason::Overloaded => Code::ResourceExhausted,
             ErrorReason::ShuttingDown | ErrorReason::JudgeUnavailable => Code::Unavailable,
             ErrorReason::DeadlineTooShort => Code::DeadlineExceeded,
+            ErrorReason::Unauthenticated => Code::Unauthenticated,
             ErrorReason::Internal => Code::Internal,
         }
     }
@@ -138,7 +152,7 @@ impl CallError {
                     description: "names no configured profile".to_owned(),
                 });
             }
-            Self::Overloaded { limit } => {
+            Self::Overloaded { limit } | Self::ReceivingTooMuch { limit } => {
                 metadata.insert("limit", limit.to_string());
                 report.retry_after = Some(RETRY_DELAY);
             }
@@ -194,6 +208,19 @@ impl From<Violation> for Violated {
 }
 
 impl Report {
+    /// A call without a token that the server takes; it does not tell whether there was none or a wrong one.
+    pub fn unauthenticated() -> Self {
+        Self {
+            code: Code::Unauthenticated,
+            reason: ErrorReason::Unauthenticated,
+            message: "a valid token is required; send it as `authorization: Bearer TOKEN`"
+                .to_owned(),
+            metadata: BTreeMap::new(),
+            violations: Vec::new(),
+            retry_after: None,
+        }
+    }
+
     /// A broken invariant; the cause is in the log only.
     pub fn internal(request_id: &str) -> Self {
         Self {

@@ -10,6 +10,7 @@ use prost_reflect::{EnumDescriptor, Kind, MessageDescriptor};
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use crate::domain::trace::{Violation, ViolationReason};
+use crate::rpc::codec::MAX_PARTS;
 use crate::rpc::status::shown;
 
 /// More are not worth their memory.
@@ -35,11 +36,21 @@ pub(super) fn check(
 
 #[derive(Default)]
 struct Misfits {
+    entries: usize,
     path: String,
     violations: Vec<Violation>,
 }
 
 impl Misfits {
+    /// Counts one more entry of a list; what has too many is not worth its memory.
+    fn too_many_entries(&mut self) -> bool {
+        self.entries += 1;
+        if self.entries == MAX_PARTS + 1 {
+            self.violations.push(Violation::too_many_parts(MAX_PARTS));
+        }
+        MAX_PARTS < self.entries
+    }
+
     fn note(&mut self, reason: ViolationReason, description: impl Into<String>) {
         match self.violations.len() {
             0..MAX_VIOLATIONS => {
@@ -213,6 +224,10 @@ impl<'de> Visitor<'de> for Slot<'_> {
             return Ok(());
         }
         for index in 0.. {
+            if self.misfits.too_many_entries() {
+                while list.next_element::<IgnoredAny>()?.is_some() {}
+                break;
+            }
             let entered = self.misfits.enter_element(index);
             let element = list.next_element_seed(Slot {
                 kind: self.kind.clone(),

@@ -1,4 +1,5 @@
 use super::*;
+use crate::rpc::codec::MAX_PARTS;
 
 fn messages() -> JsonMessages {
     JsonMessages::new().unwrap()
@@ -181,5 +182,19 @@ fn r14_a_zero_is_written_and_what_is_unset_is_not() {
         (&json["atomic"]["generation"], "correctness"),
     ] {
         assert!(object.get(absent).is_none(), "{absent}");
+    }
+}
+
+#[test]
+fn a_text_of_very_many_entries_is_told_once_and_not_built() {
+    let tags = vec!["\"\""; MAX_PARTS + 5].join(",");
+    for text in [
+        format!(r#"{{"trace": {{"tags": [{tags}]}}}}"#),
+        format!(r#"{{"trace": {{"tags": [{tags}], "statements": [{tags}]}}}}"#),
+    ] {
+        let Err(CallError::Invalid(TraceError(violations))) = read(&text) else {
+            panic!("it is read")
+        };
+        assert_eq!(violations, [Violation::too_many_parts(MAX_PARTS)]);
     }
 }
