@@ -5,13 +5,19 @@
 
 pub mod accept;
 pub mod admin;
+pub mod auth;
+pub mod credentials;
 pub mod drain;
 pub mod grpc;
 pub mod http;
 pub mod layers;
+pub mod notify;
 pub mod options;
+mod receiving;
 pub mod service;
 pub mod signals;
+pub mod tls;
+pub mod watched;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -25,11 +31,13 @@ use tonic_health::ServingStatus;
 use self::accept::Connections;
 use self::accept::listener::{BoundListener, ListenError};
 use self::admin::Admin;
+use self::credentials::{Credentials, FileErrors};
 use self::drain::{Drain, Drained, all_back};
 use self::grpc::{Health, ReflectionError};
 use self::layers::CallLayer;
 use self::options::{Listen, ServerOptions};
 use self::service::Service;
+use self::tls::ListenerTls;
 use crate::cascade::Cascade;
 use crate::cascade::time::TimeOptions;
 use crate::domain::trace::TraceLimits;
@@ -49,6 +57,17 @@ pub struct Content {
     pub metrics: Arc<Metrics>,
 }
 
+/// Why an address cannot be had; the key that says it, then the cause.
+#[derive(Debug, thiserror::Error)]
+#[error("{key}")]
+pub struct BindError {
+    /// The key of the configuration.
+    pub key: &'static str,
+    /// What is wrong with it.
+    #[source]
+    pub source: ListenError,
+}
+
 /// Why a server that has its addresses cannot serve.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
@@ -58,6 +77,9 @@ pub enum StartError {
     /// The messages of the API cannot be had as JSON.
     #[error("HTTP cannot be set up")]
     Json(#[from] DescriptorError),
+    /// Files of credentials cannot be used.
+    #[error(transparent)]
+    Credentials(#[from] FileErrors),
 }
 
 /// A server that has its addresses and does not serve yet.
@@ -67,23 +89,36 @@ pub struct BoundServer {
     main: BoundListener,
     http: Option<BoundListener>,
     admin: BoundListener,
+    credential_interval: Duration,
 }
 
 impl BoundServer {
     /// Takes the addresses.
-    pub async fn bind(options: &ServerOptions, admin: SocketAddr) -> Result<Self, ListenError> {
-        let main = BoundListener::bind(&options.listen).await?;
+    pub async fn bind(options: &ServerOptions, admin: SocketAddr) -> Result<Self, BindError> {
+        let key = match options.listen {
+            Listen::Tcp(_) => "server.listen",
+            Listen::Unix { .. } => "server.uds",
+        };
+        let main = bind(key, &options.listen).await?;
         let http = match options.http_listen {
-            Some(address) => Some(BoundListener::bind(&Listen::Tcp(address)).await?),
+            Some(address) => Some(bind("server.http_listen", &Listen::Tcp(address)).await?),
             None => None,
         };
-        let admin = BoundListener::bind(&Listen::Tcp(admin)).await?;
+        let admin = bind("admin.listen", &Listen::Tcp(admin)).await?;
         Ok(Self {
             options: options.clone(),
             main,
             http,
             admin,
+            credential_interval: watched::INTERVAL,
         })
+    }
+
+    /// Looks at the files of credentials so often.
+    #[must_use]
+    pub const fn with_credential_interval(mut self, interval: Duration) -> Self {
+        self.credential_interval = interval;
+        self
     }
 
     /// Where calls are accepted.
@@ -104,13 +139,16 @@ impl BoundServer {
     /// Serves until it is drained.
     pub async fn start(self, content: Content) -> Result<RunningServer, StartError> {
         let options = &self.options;
+        let credentials = Credentials::read(options)?;
         let admission = Arc::new(Semaphore::new(options.max_in_flight_traces));
         let (drain, health) = (Drain::default(), Health::new().await);
         let metrics = content.metrics;
+        let layer = CallLayer::new(Arc::clone(&metrics), content.time, credentials.gate.clone());
         let service = Arc::new(Service::new(
             content.cascade,
             content.limits,
             Arc::clone(&admission),
+            options.max_receiving_bytes,
             drain.clone(),
             Arc::clone(&metrics),
         ));
@@ -119,7 +157,7 @@ impl BoundServer {
             content.time,
             Arc::clone(&service),
             &health,
-            &metrics,
+            layer.clone(),
         )?;
         let tracker = TaskTracker::new();
         let (stop, stop_admin) = (CancellationToken::new(), CancellationToken::new());
@@ -128,14 +166,22 @@ impl BoundServer {
             stopped: stop.clone(),
             failed: failed.clone(),
         };
+        let interval = self.credential_interval;
+        credentials.keep(interval, &metrics, &tracker, &stop);
+        let [http2_tls, http1_tls] = ListenerTls::pair(credentials.tls.as_ref());
         let mut connections = Vec::new();
         if let Some(listener) = self.http {
-            let layer = CallLayer::new(Arc::clone(&metrics), content.time);
             let messages = JsonMessages::new()?;
             let routes = http::router(service, messages, options.max_message_bytes, &layer);
             let metrics = Arc::clone(&metrics);
-            let (incoming, open) =
-                accept::spawn(listener, options, metrics, &tracker, stop.clone());
+            let (incoming, open) = accept::spawn(
+                listener,
+                options,
+                http1_tls,
+                metrics,
+                &tracker,
+                stop.clone(),
+            );
             let age = options.max_connection_age;
             let serve = http::serve(incoming, routes, age, tracker.clone(), stop.clone());
             tracker.spawn(unless_stopped(fail(), serve));
@@ -146,7 +192,14 @@ impl BoundServer {
             drain: drain.clone(),
         };
         admin::spawn(self.admin, admin, &tracker, stop_admin.clone());
-        let (incoming, open) = accept::spawn(self.main, options, metrics, &tracker, stop.clone());
+        let (incoming, open) = accept::spawn(
+            self.main,
+            options,
+            http2_tls,
+            metrics,
+            &tracker,
+            stop.clone(),
+        );
         connections.push(open);
         let serve = router.serve_with_incoming_shutdown(incoming, stop.clone().cancelled_owned());
         tracker.spawn(unless_stopped(fail(), async {
@@ -167,6 +220,11 @@ impl BoundServer {
             failed,
         })
     }
+}
+
+async fn bind(key: &'static str, place: &Listen) -> Result<BoundListener, BindError> {
+    let bound = BoundListener::bind(place).await;
+    bound.map_err(|source| BindError { key, source })
 }
 
 /// Serves, and keeps what tells an end that nobody asked for.

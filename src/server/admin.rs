@@ -6,8 +6,8 @@
 //! - `GET /metrics`: the metrics in the Prometheus text format.
 //!
 //! It answers until after the drain of the main listener.
-//! A connection serves one request within a time-out, and only so many are open, so that silent or slow peers
-//! cannot pile up.
+//! A connection serves one request, whose head has to come within a shorter time-out than the whole. Only so many are
+//! open, and only a part of them from one peer, so that silent or slow peers leave room for probes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,15 +17,17 @@ use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use axum::routing::get;
-use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::service::TowerToHyperService;
 use tokio::sync::Semaphore;
 use tokio::time::{MissedTickBehavior, interval, timeout};
+use tokio_util::either::Either;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::accept::listener::{BoundListener, Socket};
+use super::accept::peers::Peers;
 use super::drain::Drain;
 use crate::telemetry::metrics::Metrics;
 
@@ -92,6 +94,8 @@ async fn keep_up(metrics: Arc<Metrics>) {
 #[derive(Clone, Copy)]
 struct Limits {
     connection_count: usize,
+    connections_per_peer: usize,
+    head_timeout: Duration,
     connection_timeout: Duration,
 }
 
@@ -99,6 +103,8 @@ impl Limits {
     /// A few probes and scrapers, none of which waits longer than that.
     const DEFAULT: Self = Self {
         connection_count: 64,
+        connections_per_peer: 16,
+        head_timeout: Duration::from_secs(1),
         connection_timeout: Duration::from_secs(3),
     };
 }
@@ -111,26 +117,40 @@ fn spawn_limited(
     stop: CancellationToken,
 ) {
     let permits = Arc::new(Semaphore::new(limits.connection_count));
+    let peers = Arc::new(Peers::new(limits.connections_per_peer));
     let (connections, stopped) = (tracker.clone(), stop.clone());
     let accept_all = async move {
         while let Ok(permit) = Arc::clone(&permits).acquire_owned().await {
             let socket = listener.accept().await;
-            let answer = timeout(limits.connection_timeout, answer(socket, router.clone()));
+            let address = match &socket {
+                Either::Left(tcp) => tcp.peer_addr().ok(),
+                Either::Right(_) => None,
+            };
+            let place = address.map(|address| peers.enter(address.ip()));
+            if let Some(None) = place {
+                tracing::debug!("a peer has too many admin connections");
+                continue;
+            }
+            let answer = answer(socket, router.clone(), limits.head_timeout);
+            let answer = timeout(limits.connection_timeout, answer);
             let answer = stopped.clone().run_until_cancelled_owned(answer);
             connections.spawn(async move {
                 if let Some(Err(_)) = answer.await {
                     tracing::debug!("admin connection took too long");
                 }
-                drop(permit);
+                drop((place, permit));
             });
         }
     };
     tracker.spawn(stop.run_until_cancelled_owned(accept_all));
 }
 
-async fn answer(socket: Socket, router: Router) {
+async fn answer(socket: Socket, router: Router, head_timeout: Duration) {
     let mut http = auto::Builder::new(TokioExecutor::new()).http1_only();
-    http.http1().keep_alive(false);
+    http.http1()
+        .keep_alive(false)
+        .timer(TokioTimer::new())
+        .header_read_timeout(head_timeout);
     let service = TowerToHyperService::new(router);
     if let Err(error) = http.serve_connection(TokioIo::new(socket), service).await {
         tracing::debug!(%error, "admin connection failed");
@@ -142,7 +162,7 @@ mod tests {
     use std::io;
 
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-    use tokio::net::TcpStream;
+    use tokio::net::{TcpSocket, TcpStream};
 
     use super::*;
     use crate::server::options::Listen;
@@ -254,30 +274,60 @@ mod tests {
         }
     }
 
-    #[tokio::test]
-    async fn silent_and_slow_peers_make_way() {
-        let limits = Limits {
-            connection_count: 4,
-            connection_timeout: Duration::from_millis(200),
-        };
-        let rig = Rig::start(Some(limits)).await;
+    /// Opens connections that send nothing, or no whole head.
+    async fn silent(rig: &Rig, ip: [u8; 4], count: usize) -> Vec<TcpStream> {
         let mut peers = Vec::new();
-        for n in 0..12 {
-            let mut socket = TcpStream::connect(rig.address).await.unwrap();
+        for n in 0..count {
+            let socket = TcpSocket::new_v4().unwrap();
+            socket.bind((ip, 0).into()).unwrap();
+            let mut peer = socket.connect(rig.address).await.unwrap();
             if n % 2 == 0 {
-                socket
-                    .write_all(b"GET /livez HTTP/1.1\r\nho")
-                    .await
-                    .unwrap();
+                let part = b"GET /livez HTTP/1.1\r\nho";
+                // Over the limit it may be closed by now.
+                peer.write_all(part).await.ok();
             }
-            peers.push(socket);
+            peers.push(peer);
         }
-        rig.assert_reply("/livez", "200 OK", "ok").await;
-        for mut socket in peers {
-            timeout(GUARD, socket.read_to_end(&mut Vec::new()))
+        peers
+    }
+
+    async fn assert_closed(peers: Vec<TcpStream>) {
+        for mut peer in peers {
+            timeout(GUARD, peer.read_to_end(&mut Vec::new()))
                 .await
                 .expect("closed")
                 .ok();
         }
+    }
+
+    #[tokio::test]
+    async fn silent_and_slow_peers_make_way() {
+        let (short, long) = (Duration::from_millis(200), GUARD * 10);
+        for (head_timeout, connection_timeout) in [(short, long), (long, short)] {
+            let rig = Rig::start(Some(Limits {
+                connection_count: 4,
+                connections_per_peer: 4,
+                head_timeout,
+                connection_timeout,
+            }))
+            .await;
+            assert_closed(silent(&rig, [127, 0, 0, 1], 4).await).await;
+            rig.assert_reply("/livez", "200 OK", "ok").await;
+        }
+    }
+
+    #[tokio::test]
+    async fn one_peer_leaves_room_for_the_others() {
+        let rig = Rig::start(Some(Limits {
+            connection_count: 8,
+            connections_per_peer: 4,
+            head_timeout: GUARD * 10,
+            connection_timeout: GUARD * 10,
+        }))
+        .await;
+        let mut peers = silent(&rig, [127, 0, 0, 2], 20).await;
+        rig.assert_reply("/livez", "200 OK", "ok").await;
+        assert_closed(peers.split_off(4)).await;
+        rig.assert_reply("/readyz", "200 OK", "ready").await;
     }
 }

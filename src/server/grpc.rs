@@ -2,10 +2,12 @@
 //!
 //! tonic decodes a message before it calls the service, so a call is let in only after that.
 
+mod receiving;
+
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::{HeaderMap, Response as HttpResponse};
+use http::{HeaderMap, Request as HttpRequest, Response as HttpResponse};
 use tokio::time::Instant;
 use tonic::body::Body;
 use tonic::codec::CompressionEncoding;
@@ -17,6 +19,7 @@ use tonic_health::server::HealthReporter;
 use tonic_reflection::server::Builder as ReflectionBuilder;
 use tower::layer::util::{Identity, Stack};
 
+use self::receiving::Budgeted;
 use super::layers::{CallLayer, Reply, arrival, traceparent};
 use super::options::ServerOptions;
 use super::service::{Call, Service};
@@ -27,7 +30,6 @@ use crate::rpc::pb::diagnosis_service_server::{
 };
 use crate::rpc::status::{CallError, Report};
 use crate::rpc::{deadline, pb};
-use crate::telemetry::metrics::Metrics;
 
 /// A router with the call layer in front of every service.
 pub type CallRouter = Router<Stack<CallLayer, Identity>>;
@@ -42,9 +44,12 @@ const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(30);
 /// A peer that gives none for so long is gone.
 const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Headers of one request, all names and values.
-const MAX_HEADER_LIST_BYTES: u32 = 16 * 1024;
+const MAX_HEADER_LIST_BYTES: u32 = 8 * 1024;
 /// Calls at once on one connection; more wait at the client.
-const MAX_CONCURRENT_STREAMS: u32 = 256;
+const MAX_CONCURRENT_STREAMS: u32 = 100;
+/// The longest message to the services that tell about the server; they take nothing from the budget of messages, so
+/// that health is never shed.
+const MAX_SMALL_MESSAGE_BYTES: usize = 64 * 1024;
 /// The service holds its own deadline; tonic's timer only ends what should have ended by itself.
 const BACKSTOP: Duration = Duration::from_secs(1);
 
@@ -78,12 +83,16 @@ pub fn router(
     time: TimeOptions,
     service: Arc<Service>,
     health: &Health,
-    metrics: &Arc<Metrics>,
+    layer: CallLayer,
 ) -> Result<CallRouter, ReflectionError> {
-    let diagnosis = DiagnosisServiceServer::new(GrpcService(service))
+    let max_bytes = options.max_message_bytes;
+    let diagnosis = DiagnosisServiceServer::new(GrpcService(Arc::clone(&service)))
         .accept_compressed(CompressionEncoding::Gzip)
-        .max_decoding_message_size(options.max_message_bytes);
+        .max_decoding_message_size(max_bytes);
+    let diagnosis = Budgeted::new(diagnosis, service, max_bytes);
     let health = tonic_health::server::HealthService::from_health_reporter(health.reporter.clone());
+    let health = tonic_health::pb::health_server::HealthServer::new(health)
+        .max_decoding_message_size(MAX_SMALL_MESSAGE_BYTES);
     let mut server = Server::builder()
         .timeout(time.deadline + BACKSTOP)
         .http2_keepalive_interval(Some(KEEPALIVE_INTERVAL))
@@ -107,10 +116,12 @@ pub fn router(
     } else {
         (None, None)
     };
+    let v1 = v1.map(|v1| v1.max_decoding_message_size(MAX_SMALL_MESSAGE_BYTES));
+    let v1alpha = v1alpha.map(|v1| v1.max_decoding_message_size(MAX_SMALL_MESSAGE_BYTES));
     Ok(server
-        .layer(CallLayer::new(Arc::clone(metrics), time))
+        .layer(layer)
         .add_service(diagnosis)
-        .add_service(tonic_health::pb::health_server::HealthServer::new(health))
+        .add_service(health)
         .add_optional_service(v1)
         .add_optional_service(v1alpha))
 }
@@ -159,6 +170,12 @@ impl Reply for HttpResponse<Body> {
 
     fn failure(report: Report) -> Self {
         report.status().into_http()
+    }
+
+    /// A stream whose answer is there ends without the rest of its message.
+    fn give_up<B>(request: HttpRequest<B>) -> impl Future<Output = ()> + Send {
+        drop(request);
+        std::future::ready(())
     }
 
     /// An error of a unary call stands in the headers; what only the trailers tell has begun well.

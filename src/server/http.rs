@@ -13,12 +13,12 @@ mod request;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
-use axum::body::Body;
+use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use axum::routing::{get, post};
+use axum::{BoxError, Router};
 use tokio::time::Instant;
 use tonic::Code;
 use tower::Layer as _;
@@ -30,7 +30,7 @@ use super::service::{Call, Service};
 use crate::rpc::json::{JsonMessages, WriteError};
 use crate::rpc::pb;
 use crate::rpc::problem::{self, Problem};
-use crate::rpc::status::{CallError, Report};
+use crate::rpc::status::{CallError, ErrorReason, Report};
 
 pub use self::connection::serve;
 
@@ -141,7 +141,8 @@ impl Shared {
                 return Err(refusal);
             }
         };
-        let body = body::read(&head.headers, body, self.max_body_bytes).await?;
+        let limit = self.max_body_bytes;
+        let body = body::read(&head.headers, body, limit, &self.service).await?;
         let call = Call {
             received: arrival(&head.extensions),
             started: Instant::now(),
@@ -151,7 +152,7 @@ impl Shared {
         let admitted = self.service.admit()?;
         let message = self
             .messages
-            .read_request(&body)
+            .read_request(&body.bytes)
             .map_err(|error| self.service.failed(None, error))?;
         drop(body);
         Ok(self.service.diagnose(&admitted, message, call).await?)
@@ -209,7 +210,7 @@ impl Reply for Response<Body> {
     }
 
     fn failure(report: Report) -> Self {
-        let (status, code) = (problem::status(report.reason), report.code);
+        let (status, code, reason) = (problem::status(report.reason), report.code, report.reason);
         let retry_after = problem::retry_after(&report);
         let body = Problem::from(report).to_json();
         let mut response = response(status, problem::MEDIA_TYPE, body);
@@ -217,8 +218,21 @@ impl Reply for Response<Body> {
             let seconds = HeaderValue::from(seconds);
             response.headers_mut().insert(header::RETRY_AFTER, seconds);
         }
+        if reason == ErrorReason::Unauthenticated {
+            let scheme = HeaderValue::from_static("Bearer");
+            let headers = response.headers_mut();
+            headers.insert(header::WWW_AUTHENTICATE, scheme);
+        }
         response.extensions_mut().insert(code);
         response
+    }
+
+    async fn give_up<B>(request: Request<B>)
+    where
+        B: HttpBody<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        unread(request.map(Body::new)).await;
     }
 
     fn code(&self) -> Code {

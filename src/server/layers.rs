@@ -1,5 +1,6 @@
-//! What every call passes through, outside to inside: request id, span, RPC metrics, time limit, catch-panic.
+//! What every call passes through, outside to inside: request id, span, RPC metrics, time limit, catch-panic, token.
 //!
+//! A call without a right token is refused here, before anything of its message is read.
 //! A caller that is slow to send its message must not keep the call longer than its own time-out; tonic would then
 //! answer CANCELLED, so the limit here is a little earlier and answers DEADLINE_EXCEEDED.
 //! There is no load-shed and no concurrency layer: health must never be shed, so admission counts traces inside the
@@ -9,8 +10,10 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use axum::BoxError;
+use axum::body::{Bytes, HttpBody};
 use futures_util::FutureExt as _;
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, Either};
 use http::{HeaderMap, HeaderValue, Request, Response};
 use tokio::time::{Instant, timeout_at};
 use tonic::Code;
@@ -18,6 +21,7 @@ use tower::{Layer, Service};
 use tracing::Instrument as _;
 use uuid::Uuid;
 
+use super::auth::Gate;
 use crate::cascade::time::TimeOptions;
 use crate::cascade::{CascadeError, Stage};
 use crate::domain::Vocabulary as _;
@@ -35,6 +39,10 @@ const DIAGNOSE: &str = "judgecascade.v1.DiagnosisService/Diagnose";
 pub(super) const HTTP_DIAGNOSE: &str = "http/diagnose";
 /// What a profile runs, over HTTP.
 pub(super) const HTTP_POLICY: &str = "http/policy";
+/// Whether the server serves.
+const HEALTH_CHECK: &str = "grpc.health.v1.Health/Check";
+/// The same, told again when it changes.
+const HEALTH_WATCH: &str = "grpc.health.v1.Health/Watch";
 /// Any path that is not a method of the server.
 const OTHER: &str = "other";
 
@@ -44,12 +52,15 @@ pub const METHODS: [&str; 9] = [
     "judgecascade.v1.DiagnosisService/GetPolicy",
     HTTP_DIAGNOSE,
     HTTP_POLICY,
-    "grpc.health.v1.Health/Check",
-    "grpc.health.v1.Health/Watch",
+    HEALTH_CHECK,
+    HEALTH_WATCH,
     "grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
     "grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
     OTHER,
 ];
+
+/// Methods for callers without a token too: probes have none.
+const OPEN: [&str; 2] = [HEALTH_CHECK, HEALTH_WATCH];
 
 /// What the layer must know of a transport, told by its responses.
 pub trait Reply {
@@ -59,15 +70,21 @@ pub trait Reply {
     fn method(path: &str) -> &str;
     /// The response for an error.
     fn failure(report: Report) -> Self;
+    /// Gives a request up that is refused by its head.
+    fn give_up<B>(request: Request<B>) -> impl Future<Output = ()> + Send
+    where
+        B: HttpBody<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>;
     /// How the call ended.
     fn code(&self) -> Code;
 }
 
-/// Puts a request id, a span, metrics, a time limit and a panic guard around a service.
+/// Puts a request id, a span, metrics, a time limit, a panic guard and a check of tokens around a service.
 #[derive(Debug, Clone)]
 pub struct CallLayer {
     metrics: Arc<Metrics>,
     time: TimeOptions,
+    gate: Option<Gate>,
 }
 
 /// When the headers of a call arrived, and its id.
@@ -91,9 +108,19 @@ pub(super) fn request_id(extensions: &http::Extensions) -> &str {
 }
 
 impl CallLayer {
-    /// A layer that counts in these metrics and ends every call after its longest time.
-    pub const fn new(metrics: Arc<Metrics>, time: TimeOptions) -> Self {
-        Self { metrics, time }
+    /// A layer that counts in these metrics and ends every call after its longest time; without a gate everybody may
+    /// call.
+    pub const fn new(metrics: Arc<Metrics>, time: TimeOptions, gate: Option<Gate>) -> Self {
+        Self {
+            metrics,
+            time,
+            gate,
+        }
+    }
+
+    fn lets_in(&self, method: &str, headers: &HeaderMap) -> bool {
+        let gate = self.gate.as_ref();
+        OPEN.contains(&method) || gate.is_none_or(|gate| gate.lets_in(headers))
     }
 }
 
@@ -120,6 +147,8 @@ where
     S: Service<Request<B>, Response = Response<R>>,
     S::Future: Send + 'static,
     S::Error: Send + 'static,
+    B: HttpBody<Data = Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
     R: Send + 'static,
     Response<R>: Reply,
 {
@@ -148,8 +177,19 @@ where
             trace_id = tracing::field::Empty,
         );
         let metrics = Arc::clone(&self.layer.metrics);
-        let inner = self.inner.call(request);
-        let guarded = std::panic::AssertUnwindSafe(inner).catch_unwind();
+        let answer = if self.layer.lets_in(method, request.headers()) {
+            Either::Left(self.inner.call(request))
+        } else {
+            let metrics = Arc::clone(&metrics);
+            Either::Right(async move {
+                let report = unauthenticated(&metrics, method);
+                // A body that stalls must not turn the refusal into a deadline that has passed.
+                let part = at + end.duration_since(at) * 3 / 4;
+                timeout_at(part, Response::<R>::give_up(request)).await.ok();
+                Ok(Reply::failure(report))
+            })
+        };
+        let guarded = std::panic::AssertUnwindSafe(answer).catch_unwind();
         let call = async move {
             let counted = CountedCall {
                 metrics: &metrics,
@@ -195,6 +235,13 @@ impl Drop for CountedCall<'_> {
 fn time_limit(timeout: Option<Duration>, time: &TimeOptions) -> Duration {
     let limit = time.limit(timeout);
     limit - time.reserve(limit) / 2
+}
+
+fn unauthenticated(metrics: &Metrics, method: &str) -> Report {
+    let report = Report::unauthenticated();
+    tracing::debug!(method, reason = report.reason.name(), "refused");
+    count_failure(metrics, method, &report);
+    report
 }
 
 fn out_of_time(metrics: &Metrics, method: &str) -> Report {

@@ -17,6 +17,7 @@ use crate::telemetry::metrics::Metrics;
 use crate::telemetry::metrics::server::{Alive, ShedReason};
 
 use super::drain::Drain;
+use super::receiving::{Received, Receiving};
 
 /// The profile of a request that names none.
 const DEFAULT_PROFILE: &str = "default";
@@ -27,6 +28,7 @@ pub struct Service {
     limits: TraceLimits,
     admission: Arc<Semaphore>,
     max_in_flight: usize,
+    receiving: Arc<Receiving>,
     drain: Drain,
     metrics: Arc<Metrics>,
 }
@@ -52,23 +54,32 @@ pub(super) struct Admitted<'a> {
 }
 
 impl Service {
-    /// A service over a cascade; `admission` has one permit for every trace that may be in flight.
+    /// A service over a cascade; `admission` has one permit for every trace that may be in flight, and messages of
+    /// `max_receiving_bytes` are received at once.
     pub fn new(
         cascade: Arc<Cascade>,
         limits: TraceLimits,
         admission: Arc<Semaphore>,
+        max_receiving_bytes: usize,
         drain: Drain,
         metrics: Arc<Metrics>,
     ) -> Self {
         let max_in_flight = admission.available_permits();
+        let receiving = Receiving::new(max_receiving_bytes, Arc::clone(&metrics));
         Self {
             cascade,
             limits,
             admission,
             max_in_flight,
+            receiving: Arc::new(receiving),
             drain,
             metrics,
         }
+    }
+
+    /// Nothing yet of a message, which takes from what may be received at once.
+    pub(super) fn receive(&self) -> Received {
+        self.receiving.begin()
     }
 
     /// Lets a call in, unless the server drains or is full.

@@ -3,22 +3,29 @@
 //! It first replays the bytes that were read while it waited for its first ones.
 //! It holds what counts it, and is counted as closed once, when it is dropped.
 
-use std::io::{self, IoSlice};
+use std::io::{self, ErrorKind, IoSlice};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
 use tokio::sync::OwnedSemaphorePermit;
+use tokio_rustls::server::TlsStream;
 use tokio_util::either::Either;
 use tonic::transport::server::{Connected, TcpConnectInfo};
 
+use super::life::Life;
 use super::listener::Socket;
+use super::peers::PeerPlace;
 use crate::telemetry::metrics::Metrics;
 use crate::telemetry::metrics::server::{Alive, ConnectionClosed};
 
 /// What an HTTP/2 client sends first (RFC 9113, section 3.4).
 pub(super) const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+/// What carries the bytes: a socket, or TLS over one.
+pub(super) type Transport = Either<Socket, Box<TlsStream<TcpStream>>>;
 
 /// A connection that has sent its first bytes.
 ///
@@ -28,49 +35,66 @@ pub(super) const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 pub struct Connection {
     count: Count,
     prefix: Prefix,
-    socket: Socket,
-    _permit: OwnedSemaphorePermit,
+    transport: Transport,
+    life: Life,
+    _place: Place,
 }
 
 /// What a connection needs to be let in.
 #[derive(Debug)]
-pub(super) struct Entry {
-    count: Count,
-    permit: OwnedSemaphorePermit,
-}
-
-impl Entry {
-    pub(super) fn new(metrics: Arc<Metrics>, permit: OwnedSemaphorePermit) -> Self {
-        let count = Count {
-            _alive: metrics.connection_opened(),
-            metrics,
-            reason: ConnectionClosed::Ended,
-            peer_ended: false,
-        };
-        Self { count, permit }
-    }
+pub(super) struct Place {
+    /// Its place among all.
+    pub(super) _permit: OwnedSemaphorePermit,
+    /// Its place among those of its peer, where they are limited.
+    pub(super) _of_peer: Option<PeerPlace>,
 }
 
 impl Connection {
-    pub(super) fn new(socket: Socket, entry: Entry) -> Self {
+    /// `prefix` are the bytes that were read from the transport already.
+    pub(super) const fn new(
+        transport: Transport,
+        prefix: Prefix,
+        count: Count,
+        place: Place,
+        life: Life,
+    ) -> Self {
         Self {
-            count: entry.count,
-            prefix: Prefix::default(),
-            socket,
-            _permit: entry.permit,
+            count,
+            prefix,
+            transport,
+            life,
+            _place: place,
         }
     }
 
-    pub(super) const fn socket(&mut self) -> &mut Socket {
-        &mut self.socket
+    /// Ends what is past its age.
+    fn check_age(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
+        if self.life.is_over(cx) {
+            return Err(self.count.cut(ConnectionClosed::TooOld));
+        }
+        Ok(())
     }
 
-    pub(super) const fn replay(&mut self, prefix: Prefix) {
-        self.prefix = prefix;
+    /// What a write came to; one that is pending for too long has failed.
+    fn written(
+        &mut self,
+        cx: &mut Context<'_>,
+        written: Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
+        match written {
+            Poll::Ready(written) => {
+                self.life.flows();
+                Poll::Ready(self.count.note(written))
+            }
+            Poll::Pending if self.life.is_stalled(cx) => {
+                Poll::Ready(Err(self.count.cut(ConnectionClosed::Stalled)))
+            }
+            Poll::Pending => Poll::Pending,
+        }
     }
 
-    pub(super) fn close_as(mut self, reason: ConnectionClosed) {
-        self.count.reason = reason;
+    const fn is_tls(&self) -> bool {
+        matches!(self.transport, Either::Right(_))
     }
 }
 
@@ -79,12 +103,13 @@ impl Connected for Connection {
     type ConnectInfo = TcpConnectInfo;
 
     fn connect_info(&self) -> Self::ConnectInfo {
-        match &self.socket {
-            Either::Left(tcp) => tcp.connect_info(),
-            Either::Right(_) => TcpConnectInfo {
+        match &self.transport {
+            Either::Left(Either::Left(tcp)) => tcp.connect_info(),
+            Either::Left(Either::Right(_)) => TcpConnectInfo {
                 local_addr: None,
                 remote_addr: None,
             },
+            Either::Right(tls) => tls.get_ref().0.connect_info(),
         }
     }
 }
@@ -95,11 +120,16 @@ impl AsyncRead for Connection {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        self.check_age(cx)?;
         if self.prefix.take_into(buf) {
             return Poll::Ready(Ok(()));
         }
         let (before, room) = (buf.filled().len(), buf.remaining());
-        let read = ready!(Pin::new(&mut self.socket).poll_read(cx, buf));
+        let read = match ready!(Pin::new(&mut self.transport).poll_read(cx, buf)) {
+            // Clients that close without the alert for it are many, and both HTTP versions tell where a message ends.
+            Err(error) if self.is_tls() && error.kind() == ErrorKind::UnexpectedEof => Ok(()),
+            read => read,
+        };
         if read.is_ok() && 0 < room && buf.filled().len() == before {
             self.count.peer_ended = true;
         }
@@ -113,8 +143,9 @@ impl AsyncWrite for Connection {
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let written = ready!(Pin::new(&mut self.socket).poll_write(cx, buf));
-        Poll::Ready(self.count.note(written))
+        self.check_age(cx)?;
+        let written = Pin::new(&mut self.transport).poll_write(cx, buf);
+        self.written(cx, written)
     }
 
     fn poll_write_vectored(
@@ -122,26 +153,27 @@ impl AsyncWrite for Connection {
         cx: &mut Context<'_>,
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let written = ready!(Pin::new(&mut self.socket).poll_write_vectored(cx, bufs));
-        Poll::Ready(self.count.note(written))
+        self.check_age(cx)?;
+        let written = Pin::new(&mut self.transport).poll_write_vectored(cx, bufs);
+        self.written(cx, written)
     }
 
     fn is_write_vectored(&self) -> bool {
-        self.socket.is_write_vectored()
+        self.transport.is_write_vectored()
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.socket).poll_flush(cx)
+        Pin::new(&mut self.transport).poll_flush(cx)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.socket).poll_shutdown(cx)
+        Pin::new(&mut self.transport).poll_shutdown(cx)
     }
 }
 
 /// Counts a connection as open, and on drop as closed.
 #[derive(Debug)]
-struct Count {
+pub(super) struct Count {
     _alive: Alive,
     metrics: Arc<Metrics>,
     reason: ConnectionClosed,
@@ -149,6 +181,26 @@ struct Count {
 }
 
 impl Count {
+    pub(super) fn new(metrics: Arc<Metrics>) -> Self {
+        Self {
+            _alive: metrics.connection_opened(),
+            metrics,
+            reason: ConnectionClosed::Ended,
+            peer_ended: false,
+        }
+    }
+
+    /// Counts it as closed for this reason.
+    pub(super) fn closed(mut self, reason: ConnectionClosed) {
+        self.reason = reason;
+    }
+
+    /// Counts it as closed for this reason once it is dropped, and says so to its user.
+    fn cut(&mut self, reason: ConnectionClosed) -> io::Error {
+        self.reason = reason;
+        io::Error::from(ErrorKind::TimedOut)
+    }
+
     /// A peer that has ended may be gone before our last frame reaches it: that is no error.
     fn note<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
         if result.is_err() && !self.peer_ended {

@@ -44,17 +44,22 @@ impl Rig {
             http_listen: None,
             shutdown_grace: NEVER,
             max_connection_count: limit,
+            max_connections_per_peer: None,
             max_connection_age: None,
             first_byte_timeout,
             max_message_bytes: 1024,
             max_in_flight_traces: 1,
             reflection: false,
+            max_receiving_bytes: 64 * 1_024 * 1_024,
+            tls: None,
+            auth: None,
         };
         let metrics = Metrics::new(&MetricNames::default()).unwrap();
         let (tracker, stop) = (TaskTracker::new(), CancellationToken::new());
         let (incoming, connections) = spawn(
             listener,
             &options,
+            None,
             Arc::clone(&metrics),
             &tracker,
             stop.clone(),
