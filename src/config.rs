@@ -6,11 +6,13 @@
 
 mod environment;
 pub mod judges;
+mod listeners;
 mod print;
 pub mod problem;
 pub mod profiles;
 mod raw;
 mod reader;
+pub mod reference;
 mod room;
 mod sections;
 mod sources;
@@ -48,7 +50,7 @@ pub const DEFAULT_FILE: &str = include_str!("../deploy/config.default.toml");
 pub struct Config {
     /// The gRPC server; how many traces it takes at once stands in `[limits]`.
     pub server: ServerOptions,
-    /// Whether addresses other than loopback may be bound without TLS.
+    /// Whether addresses other than loopback may be bound although callers need not show who they are.
     pub insecure_bind: bool,
     /// The endpoints for operators.
     pub admin: AdminConfig,
@@ -105,7 +107,7 @@ pub fn load(
     let mut reader = Reader::new(&sources, folder, problems);
     let mut config = Config::default();
     sections::unknown(&mut reader);
-    sections::server(&mut reader, &mut config);
+    listeners::server(&mut reader, &mut config);
     sections::limits(&mut reader, &mut config);
     sections::time(&mut reader, &mut config);
     judges::judges(&mut reader, &mut config.judges);
@@ -129,11 +131,15 @@ impl Default for Config {
                 http_listen: None,
                 shutdown_grace: Duration::from_secs(10),
                 max_connection_count: 1_024,
+                max_connections_per_peer: None,
                 max_connection_age: None,
                 first_byte_timeout: Duration::from_secs(5),
                 max_message_bytes: 4 * 1_024 * 1_024,
+                max_receiving_bytes: 64 * 1_024 * 1_024,
                 max_in_flight_traces: 256,
                 reflection: true,
+                tls: None,
+                auth: None,
             },
             insecure_bind: false,
             admin: AdminConfig {

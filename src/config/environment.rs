@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use toml::de::DeValue;
+
 use super::problem::{ConfigError, Origin, Problem};
 
 /// The variable that names the configuration file.
@@ -33,6 +35,44 @@ pub struct Overrides {
     pub log_filter: Option<String>,
     /// `--log-format`: `log.format`.
     pub log_format: Option<String>,
+}
+
+impl Overrides {
+    /// Each flag with the key that it sets, and its value if it was said.
+    pub(super) fn into_values<'a>(
+        self,
+    ) -> [(&'static str, [&'static str; 2], Option<DeValue<'a>>); 7] {
+        let text = |text: Option<String>| text.map(|text| DeValue::String(text.into()));
+        let insecure_bind = self.insecure_bind.then_some(DeValue::Boolean(true));
+        [
+            ("--listen", ["server", "listen"], text(self.listen)),
+            ("--uds", ["server", "uds"], text(self.uds)),
+            (
+                "--http-listen",
+                ["server", "http_listen"],
+                text(self.http_listen),
+            ),
+            (
+                "--insecure-bind",
+                ["server", "insecure_bind"],
+                insecure_bind,
+            ),
+            (
+                "--admin-listen",
+                ["admin", "listen"],
+                text(self.admin_listen),
+            ),
+            ("--log-filter", ["log", "filter"], text(self.log_filter)),
+            ("--log-format", ["log", "format"], text(self.log_format)),
+        ]
+    }
+
+    /// The flag that sets a key, if there is one.
+    pub(super) fn flag_of(section: &str, key: &str) -> Option<&'static str> {
+        let mut flags = Self::default().into_values().into_iter();
+        let found = flags.find(|(_, path, _)| *path == [section, key]);
+        found.map(|(flag, _, _)| flag)
+    }
 }
 
 /// The variables of the process that are ours.

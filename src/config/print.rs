@@ -14,7 +14,7 @@ use super::judges::JudgeConfig;
 use super::profiles::{AtomicBinding, PolicyRef, ProfileConfig};
 use crate::artifact::digest::sha256_hex;
 use crate::domain::probability::Probability;
-use crate::server::options::Listen;
+use crate::server::options::{Listen, TlsOptions};
 
 impl Config {
     /// The effective configuration.
@@ -25,6 +25,7 @@ impl Config {
         out.text("listen", self.admin.listen);
         out.section("limits");
         out.line("max_in_flight_traces", self.server.max_in_flight_traces);
+        out.line("max_receiving_bytes", self.server.max_receiving_bytes);
         out.line("max_chunk_count", self.limits.max_chunk_count);
         out.line("max_text_bytes", self.limits.max_text_bytes);
         out.line("max_history_turns", self.limits.max_history_turns);
@@ -81,6 +82,8 @@ impl Config {
         out.line("insecure_bind", self.insecure_bind);
         out.line("shutdown_grace_ms", server.shutdown_grace.as_millis());
         out.line("max_connection_count", server.max_connection_count);
+        let per_peer = server.max_connections_per_peer;
+        out.optional("max_connections_per_peer", per_peer);
         let age = server.max_connection_age.as_ref().map(Duration::as_millis);
         out.optional("max_connection_age_ms", age);
         out.line(
@@ -89,7 +92,29 @@ impl Config {
         );
         out.line("max_message_bytes", server.max_message_bytes);
         out.line("reflection", server.reflection);
+        match &server.tls {
+            Some(tls) => print_tls(out, tls),
+            None => out.absent("server.tls"),
+        }
+        match &server.auth {
+            Some(auth) => {
+                out.section("server.auth");
+                out.line("token_file", path(&auth.token_file));
+            }
+            None => out.absent("server.auth"),
+        }
     }
+}
+
+fn print_tls(out: &mut Lines, tls: &TlsOptions) {
+    out.section("server.tls");
+    out.line("cert_file", path(&tls.cert_file));
+    out.line("key_file", path(&tls.key_file));
+    let clients = tls.clients.as_ref();
+    let ca_file = clients.map(|clients| path(&clients.ca_file));
+    out.optional("client_ca_file", ca_file);
+    let sans = clients.and_then(|clients| clients.allowed_sans.clone());
+    out.optional("allowed_sans", sans.map(toml::Value::from));
 }
 
 fn print_judge(out: &mut Lines, section: &str, judge: &JudgeConfig) {
@@ -154,6 +179,10 @@ impl Lines {
             Some(value) => self.line(key, value),
             None => self.push(format_args!("# {key} is absent")),
         }
+    }
+
+    fn absent(&mut self, section: &str) {
+        self.push(format_args!("\n# [{section}] is absent"));
     }
 
     fn push(&mut self, line: std::fmt::Arguments<'_>) {

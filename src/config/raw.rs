@@ -25,10 +25,28 @@ pub(super) struct Server {
     pub(super) insecure_bind: Option<bool>,
     pub(super) shutdown_grace_ms: Option<i64>,
     pub(super) max_connection_count: Option<i64>,
+    pub(super) max_connections_per_peer: Option<i64>,
     pub(super) max_connection_age_ms: Option<i64>,
     pub(super) first_byte_timeout_ms: Option<i64>,
     pub(super) max_message_bytes: Option<i64>,
     pub(super) reflection: Option<bool>,
+    pub(super) tls: Option<Tls>,
+    pub(super) auth: Option<Auth>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Tls {
+    pub(super) cert_file: Option<String>,
+    pub(super) key_file: Option<String>,
+    pub(super) client_ca_file: Option<String>,
+    pub(super) allowed_sans: Option<Vec<String>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Auth {
+    pub(super) token_file: Option<String>,
 }
 
 #[derive(Default, Deserialize)]
@@ -41,6 +59,7 @@ pub(super) struct Admin {
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Limits {
     pub(super) max_in_flight_traces: Option<i64>,
+    pub(super) max_receiving_bytes: Option<i64>,
     pub(super) max_chunk_count: Option<i64>,
     pub(super) max_text_bytes: Option<i64>,
     pub(super) max_history_turns: Option<i64>,

@@ -86,31 +86,8 @@ impl<'a> Sources<'a> {
 
     /// Lays the flags over the file and the environment.
     pub(super) fn overlay_flags(&mut self, flags: Overrides) -> Vec<PlacedProblem> {
-        let insecure_bind = flags.insecure_bind.then_some(DeValue::Boolean(true));
-        let text = |text: Option<String>| text.map(|text| DeValue::String(text.into()));
-        let flags = [
-            ("--listen", ["server", "listen"], text(flags.listen)),
-            ("--uds", ["server", "uds"], text(flags.uds)),
-            (
-                "--http-listen",
-                ["server", "http_listen"],
-                text(flags.http_listen),
-            ),
-            (
-                "--insecure-bind",
-                ["server", "insecure_bind"],
-                insecure_bind,
-            ),
-            (
-                "--admin-listen",
-                ["admin", "listen"],
-                text(flags.admin_listen),
-            ),
-            ("--log-filter", ["log", "filter"], text(flags.log_filter)),
-            ("--log-format", ["log", "format"], text(flags.log_format)),
-        ];
         let mut problems = Vec::new();
-        for (flag, path, value) in flags {
+        for (flag, path, value) in flags.into_values() {
             let Some(value) = value else { continue };
             let path = path.map(str::to_owned);
             let value = Spanned::new(0..0, value);
