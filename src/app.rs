@@ -15,6 +15,7 @@ use anyhow::{Context as _, anyhow, bail};
 use self::remote::Remote;
 use crate::artifact::policy::PolicySnapshot;
 use crate::artifact::pricing::PricingSnapshot;
+use crate::artifact::replay::ReplayRow;
 use crate::artifact::{policy, pricing, replay};
 use crate::cascade::Cascade;
 use crate::cascade::profile::Profile;
@@ -24,7 +25,8 @@ use crate::config::judges::JudgeConfig;
 use crate::config::profiles::{AtomicBinding, PolicyRef, ProfileConfig};
 use crate::domain::Vocabulary as _;
 use crate::domain::dimension::DimensionMap;
-use crate::domain::trace::{JudgeId, ProfileName};
+use crate::domain::outcome::JudgeRole;
+use crate::domain::trace::{JudgeId, ProfileName, TraceId};
 use crate::judge::Judge;
 use crate::judge::composite::Composite;
 use crate::judge::embedded::{EmbeddedJudge, EmbeddedOptions};
@@ -58,10 +60,12 @@ pub struct App {
 /// Reads every file and variable that the configuration names and builds what it describes.
 pub fn build(config: &Config, read: ReadFile<'_>, variable: Variable<'_>) -> anyhow::Result<App> {
     let metrics = Metrics::new(&metric_names(config)).context("cannot set metrics up")?;
+    metrics.bounds_loaded(config.time.deadline, config.server.max_in_flight_traces);
     let mut problems = Problems(Vec::new());
     let files = Files(read);
     let pricing = config.pricing_file.as_ref();
-    let pricing = pricing.and_then(|file| problems.keep(files.pricing(file)));
+    let pricing =
+        pricing.and_then(|file| problems.keep(files.pricing(file).context("pricing.file")));
     let shared = Remote::new(config, variable, pricing.clone(), &metrics)?;
     let builder = Builder {
         config,
@@ -77,11 +81,9 @@ pub fn build(config: &Config, read: ReadFile<'_>, variable: Variable<'_>) -> any
     }
     let mut policies = Vec::new();
     for (name, options) in &config.profiles {
-        policies.extend(
-            problems
-                .keep(files.policy(&options.policy))
-                .map(|policy| (name, options, policy)),
-        );
+        let policy = files.policy(&options.policy);
+        let policy = policy.with_context(|| format!("profiles.{name}.policy"));
+        policies.extend(problems.keep(policy).map(|policy| (name, options, policy)));
     }
     problems.none()?;
 
@@ -116,9 +118,7 @@ impl Problems {
             .ok()
     }
 
-    fn none(mut self) -> anyhow::Result<()> {
-        // Two profiles may name the same policy.
-        self.0.dedup();
+    fn none(self) -> anyhow::Result<()> {
         if self.0.is_empty() {
             return Ok(());
         }
@@ -149,11 +149,19 @@ impl Files<'_> {
         }
     }
 
+    fn answers(&self, file: &Path, judge_id: &JudgeId) -> anyhow::Result<Rows> {
+        let text = self.file(file)?;
+        Ok(replay::read(&file.display().to_string(), &text, judge_id)?)
+    }
+
     fn pricing(&self, file: &Path) -> anyhow::Result<Arc<PricingSnapshot>> {
         let text = self.file(file)?;
         Ok(Arc::new(pricing::read(&file.display().to_string(), &text)?))
     }
 }
+
+/// Recorded answers by trace.
+type Rows = BTreeMap<TraceId, ReplayRow>;
 
 struct Builder<'a> {
     config: &'a Config,
@@ -173,11 +181,8 @@ impl Builder<'_> {
                 self.remote.judge(judge_id, options, spend)?
             }
             JudgeConfig::Replay { file, options } => {
-                let rows = replay::read(
-                    &file.display().to_string(),
-                    &self.files.file(file)?,
-                    judge_id,
-                )?;
+                let rows = self.files.answers(file, judge_id);
+                let rows = rows.with_context(|| format!("judges.{judge_id}.file"))?;
                 Arc::new(ReplayJudge::new(
                     judge_id.clone(),
                     rows,
@@ -201,10 +206,14 @@ impl Builder<'_> {
         };
         let metrics = || Arc::clone(self.metrics);
         let atomic = match &options.atomic {
-            AtomicBinding::One(id) => Composite::of(judge(id)?, metrics()),
+            AtomicBinding::One(id) => {
+                self.metrics.judge_bound(id, JudgeRole::Atomic);
+                Composite::of(judge(id)?, metrics())
+            }
             AtomicBinding::ByDimension(ids) => {
                 for (_, id) in ids.iter() {
                     judge(id)?;
+                    self.metrics.judge_bound(id, JudgeRole::Atomic);
                 }
                 let judges =
                     DimensionMap::from_fn(|dimension| Arc::clone(&judges[&ids[dimension]]));
@@ -212,6 +221,9 @@ impl Builder<'_> {
             }
         };
         let fallback = options.fallback.as_ref().map(judge).transpose()?;
+        if let Some(id) = &options.fallback {
+            self.metrics.judge_bound(id, JudgeRole::Fallback);
+        }
         Ok(Profile {
             name: name.clone(),
             atomic,
@@ -226,7 +238,8 @@ impl Builder<'_> {
     }
 }
 
-fn metric_names(config: &Config) -> MetricNames {
+/// What closes the label sets of the metrics under a configuration.
+pub fn metric_names(config: &Config) -> MetricNames {
     MetricNames {
         profiles: config.profiles.keys().cloned().collect(),
         judges: config.judges.keys().cloned().collect(),

@@ -11,6 +11,7 @@ mod init;
 mod judges;
 pub mod names;
 mod output;
+mod reference;
 mod serve;
 mod settings;
 
@@ -18,9 +19,11 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::telemetry::build::VERSION_AND_REVISION;
+
 /// Diagnoses the answers of RAG applications with a fast atomic judge and a fallback judge.
 #[derive(Debug, Parser)]
-#[command(name = "judge-cascade", version)]
+#[command(name = "judge-cascade", version = VERSION_AND_REVISION.as_str())]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -44,6 +47,9 @@ enum Command {
     Judges(judges::Command),
     /// Writes a configuration for a provider of judges.
     Init(init::Args),
+    /// Prints a reference as Markdown.
+    #[command(subcommand)]
+    Reference(reference::Command),
 }
 
 /// How a command ended when nothing kept it from running.
@@ -78,6 +84,7 @@ fn run(command: Command) -> anyhow::Result<End> {
         Command::Config(command) => config::run(command),
         Command::Judges(command) => block_on(judges::run(command)),
         Command::Init(args) => init::run(&args),
+        Command::Reference(command) => reference::run(command),
     }
 }
 

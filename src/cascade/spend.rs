@@ -79,7 +79,7 @@ pub enum SpendError {
         cap: u64,
     },
     /// The state file cannot be used.
-    #[error("spend state file `{}` {message}", file.display())]
+    #[error("spend.state_file: `{}` {message}", file.display())]
     State {
         /// The file.
         file: PathBuf,

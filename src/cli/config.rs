@@ -25,7 +25,7 @@ pub(super) fn run(command: Command) -> anyhow::Result<End> {
     match command {
         Command::Check(args) => {
             let config = args.config.load(args.server.overrides())?;
-            let app = settings::build(&config)?;
+            let app = settings::build_server(&config)?;
             for warning in &app.warnings {
                 output::note(&format!("warning: {warning}"));
             }

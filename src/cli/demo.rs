@@ -9,7 +9,7 @@ mod tally;
 use std::io;
 use std::path::Path;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
 use futures_util::StreamExt as _;
 
 use self::tally::{Alternative, Tally};
@@ -74,6 +74,11 @@ struct Sample {
 pub(super) async fn run(args: Args) -> anyhow::Result<End> {
     let config = configuration(args.server.overrides(), args.once)?;
     let _log = logging::init(&config.log)?;
+    let is_open = config.server.tls.is_none() && config.server.auth.is_none();
+    ensure!(
+        is_open,
+        "the demonstration calls itself in clear text and without a token; leave server.tls and server.auth out"
+    );
     let app = app::build(&config, &bundled, &config::variable)?;
     let samples = samples(&config.limits)?;
     let mut signals = Signals::catch()?;

@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_stream::wrappers::ReceiverStream;
 
-use super::settings::{self, ConfigArgs};
+use super::settings::{self, ConfigArgs, CredentialArgs};
 use super::{End, output};
 use crate::artifact::lines::{self, LineError, Place};
 use crate::artifact::verdict::VerdictRow;
@@ -41,9 +41,12 @@ pub(super) struct Args {
     file: PathBuf,
     #[command(flatten)]
     config: ConfigArgs,
-    /// Sends the traces to this server, http://HOST:PORT or unix:PATH, instead of diagnosing them in process.
+    /// Sends the traces to this server, https://HOST:PORT, http://HOST:PORT or unix:PATH, instead of diagnosing them in
+    /// process.
     #[arg(long, value_name = "URL", conflicts_with = "config")]
     endpoint: Option<String>,
+    #[command(flatten)]
+    credentials: CredentialArgs,
     /// The profile.
     #[arg(long, default_value = "default")]
     profile: String,
@@ -83,7 +86,12 @@ pub(super) async fn run(args: Args) -> anyhow::Result<End> {
         timeout: args.timeout_ms.map(Duration::from_millis),
     };
     let target = match &args.endpoint {
-        Some(endpoint) => Target::Server(Box::new(Client::connect(endpoint).await?)),
+        Some(endpoint) => {
+            let credentials = args.credentials.credentials();
+            Target::Server(Box::new(
+                Client::connect_with(endpoint, &credentials).await?,
+            ))
+        }
         None => in_process(args.config, &options.profile)?,
     };
     let (name, input) = open(&args.file)?;

@@ -8,7 +8,9 @@ use super::{End, output};
 use crate::app::warm;
 use crate::server::BoundServer;
 use crate::server::drain::Drained;
+use crate::server::notify;
 use crate::server::signals::Signals;
+use crate::telemetry::build::{REVISION, VERSION};
 use crate::telemetry::logging;
 
 /// What to do when an address is taken.
@@ -27,7 +29,7 @@ pub(super) struct Args {
 pub(super) async fn run(args: Args) -> anyhow::Result<End> {
     let config = args.config.load(args.server.overrides())?;
     let _log = logging::init(&config.log)?;
-    let app = settings::build(&config)?;
+    let app = settings::build_server(&config)?;
     tracing::info!(
         config = config.to_toml(),
         config_sha256 = config.sha256(),
@@ -44,15 +46,18 @@ pub(super) async fn run(args: Args) -> anyhow::Result<End> {
     let (listen, admin) = (server.place().clone(), server.admin_place().clone());
     let http = server.http_place().cloned().map(tracing::field::display);
     let running = server.start(app.content).await?;
-    tracing::info!(%listen, http, %admin, version = env!("CARGO_PKG_VERSION"), "serving");
-    // Ends with this function; readiness does not wait for it.
-    let mut first_contact = JoinSet::new();
-    first_contact.spawn(warm::up(app.judges.into_values().collect()));
+    tracing::info!(%listen, http, %admin, version = VERSION, revision = REVISION, "serving");
+    notify::ready(&format!("serving on {listen}, admin on {admin}"));
+    // Both end with this function; readiness does not wait for the judges.
+    let mut beside = JoinSet::new();
+    beside.spawn(warm::up(app.judges.into_values().collect()));
+    beside.spawn(notify::keep_alive());
     let signal = tokio::select! {
         signal = signals.next() => signal,
         () = running.failed() => bail!("the server ended by itself"),
     };
     tracing::info!(signal, "draining");
+    notify::stopping("draining");
     let drained = signals.unless_repeated(running.drain()).await;
     if let Some(ledger) = ledger {
         ledger.flush();

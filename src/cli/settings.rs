@@ -3,10 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, anyhow};
 
 use crate::app::{self, App};
+use crate::client::{self, CertificateFiles};
 use crate::config::{self, Config, Overrides, config_file, environment};
+use crate::server::credentials::Credentials;
 
 /// Where the configuration comes from.
 #[derive(Debug, clap::Args)]
@@ -14,6 +16,48 @@ pub(super) struct ConfigArgs {
     /// The configuration file; without it the one that JUDGE_CASCADE_CONFIG names, else the defaults.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+}
+
+/// How a server that is asked from outside is to be trusted, and what it is shown.
+#[derive(Debug, clap::Args)]
+pub(super) struct CredentialArgs {
+    /// The authorities, PEM, one of which must have issued the certificate of the server; required for https.
+    #[arg(long, value_name = "FILE", requires = "endpoint")]
+    ca_file: Option<PathBuf>,
+    /// The client certificate to show, PEM.
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "endpoint",
+        requires = "key_file"
+    )]
+    cert_file: Option<PathBuf>,
+    /// The key of that certificate, PEM.
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "endpoint",
+        requires = "cert_file"
+    )]
+    key_file: Option<PathBuf>,
+    /// A file whose first line is the token to send.
+    #[arg(long, value_name = "FILE", requires = "endpoint")]
+    token_file: Option<PathBuf>,
+}
+
+impl CredentialArgs {
+    /// The same for a client.
+    pub(super) fn credentials(self) -> client::Credentials {
+        let certificate = self.cert_file.zip(self.key_file);
+        client::Credentials {
+            ca_file: self.ca_file,
+            certificate: certificate.map(|(cert_file, key_file)| CertificateFiles {
+                cert_file,
+                key_file,
+            }),
+            token_file: self.token_file,
+        }
+    }
 }
 
 /// Flags that override the configuration of a server.
@@ -75,6 +119,16 @@ impl ConfigArgs {
 /// What a configuration describes, with the files and variables of this machine.
 pub(super) fn build(config: &Config) -> anyhow::Result<App> {
     app::build(config, &|path| fs::read_to_string(path), &config::variable)
+}
+
+/// The same for a server, which needs what its listeners are told by files too.
+pub(super) fn build_server(config: &Config) -> anyhow::Result<App> {
+    match (build(config), Credentials::read(&config.server)) {
+        (Ok(app), Ok(_)) => Ok(app),
+        (Err(app), Err(credentials)) => Err(anyhow!("{app:#}\n{credentials}")),
+        (Err(error), Ok(_)) => Err(error),
+        (Ok(_), Err(error)) => Err(error.into()),
+    }
 }
 
 fn read(path: &Path) -> anyhow::Result<String> {

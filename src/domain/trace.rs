@@ -242,6 +242,15 @@ vocabulary! {
 }
 
 impl Violation {
+    /// There are more entries in all lists together than anybody looks at.
+    pub fn too_many_parts(limit: usize) -> Self {
+        let description = format!("there are more than {limit} entries in all lists together");
+        Self {
+            limit: Some(limit),
+            ..Self::new("", ViolationReason::TooMany, description)
+        }
+    }
+
     /// A violation without a configured limit.
     pub fn new(
         path: impl Into<String>,
