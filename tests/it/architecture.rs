@@ -111,7 +111,7 @@ const MODULES: [(&str, &[&str]); 15] = [
 ];
 
 /// External crates that only some modules may name.
-const EXTERNAL: [(&str, &[&str]); 29] = [
+const EXTERNAL: [(&str, &[&str]); 34] = [
     ("tonic", &["rpc", "server", "client"]),
     ("tonic_health", &["server", "client"]),
     ("tonic_reflection", &["server"]),
@@ -119,8 +119,8 @@ const EXTERNAL: [(&str, &[&str]); 29] = [
     ("prost", &["rpc"]),
     ("prost_types", &["rpc"]),
     ("axum", &["server"]),
-    ("hyper_util", &["server"]),
-    ("tower", &["server", "judge"]),
+    ("hyper_util", &["server", "client"]),
+    ("tower", &["server", "judge", "client"]),
     ("metrics", &["telemetry"]),
     ("metrics_exporter_prometheus", &["telemetry"]),
     ("tracing_subscriber", &["telemetry"]),
@@ -133,17 +133,22 @@ const EXTERNAL: [(&str, &[&str]); 29] = [
         ],
     ),
     ("reqwest", &["judge"]),
-    ("rustls", &["judge"]),
-    ("hyper", &["judge"]),
+    ("rustls", &["judge", "server", "client"]),
+    ("tokio_rustls", &["server", "client"]),
+    ("webpki", &["server"]),
+    ("arc_swap", &["server"]),
+    ("hyper", &["judge", "server", "client"]),
     ("h2", &["judge"]),
     ("httpdate", &["judge"]),
     ("webpki_root_certs", &["judge"]),
-    ("secrecy", &["judge"]),
+    ("secrecy", &["judge", "server", "client"]),
+    ("subtle", &["server"]),
     ("governor", &["judge"]),
     ("backon", &["judge"]),
     ("moka", &["judge"]),
     ("prost_reflect", &["rpc"]),
     ("uuid", &["rpc", "server"]),
+    ("sd_notify", &["server"]),
     ("clap", &["cli"]),
     ("anyhow", &["app", "cli"]),
 ];

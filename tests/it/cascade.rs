@@ -308,7 +308,7 @@ async fn actions_are_shown_in_shadow_and_in_force_when_enforced() {
         (Action::Block, Action::Block)
     );
     let shadow =
-        "judge_cascade_actions_total{profile=\"default\",action=\"ALLOW\",enforcement=\"shadow\"}";
+        "judge_cascade_actions_total{profile=\"default\",action=\"BLOCK\",enforcement=\"shadow\"}";
     let enforced =
         "judge_cascade_actions_total{profile=\"default\",action=\"BLOCK\",enforcement=\"enforce\"}";
     assert_eq!(series(&setup.metrics, shadow), Some(1.0));

@@ -88,6 +88,21 @@ async fn a_message_over_the_limit_is_out_of_range() {
     );
 }
 
+/// An empty chunk is two bytes on the wire and a hundred times as many in memory.
+#[tokio::test]
+async fn a_message_of_very_many_parts_is_not_decoded() {
+    let many = pb::Trace {
+        chunks: vec![pb::Chunk::default(); 400_000],
+        ..trace()
+    };
+    let message = request(many).encode_to_vec();
+    let requests = vec![
+        http(DIAGNOSE, frame(false, &message), None),
+        http(DIAGNOSE, frame(true, &gzip(&message)), Some("gzip")),
+    ];
+    assert_eq!(codes(requests).await, [Code::InvalidArgument; 2]);
+}
+
 #[tokio::test]
 async fn a_compressed_message_is_read_and_a_bomb_is_bounded() {
     let good = frame(true, &gzip(&request(trace()).encode_to_vec()));

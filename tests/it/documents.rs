@@ -1,39 +1,14 @@
-//! The documents say what the code does: metrics, built-in policies, links.
+//! The documents say what the code does: built-in policies, files, links.
 
-use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use judge_cascade::artifact::{policy, pricing, replay};
 
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
+use crate::deploy::{File, files, root};
+use crate::support::process::{run, stderr};
 
 fn read(name: &str) -> String {
     fs::read_to_string(root().join(name)).unwrap()
-}
-
-/// Every word that starts with the prefix of our metrics.
-fn metric_names(text: &str) -> BTreeSet<String> {
-    let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
-    words
-        .filter(|word| word.starts_with("judge_cascade_"))
-        .map(str::to_owned)
-        .collect()
-}
-
-#[test]
-fn every_metric_is_documented_and_every_documented_metric_exists() {
-    let code: String = ["diagnosis", "egress", "judges", "money", "server"]
-        .map(|module| read(&format!("src/telemetry/metrics/{module}.rs")))
-        .concat();
-    let in_code = metric_names(&code);
-    assert!(25 <= in_code.len(), "{in_code:?}");
-    assert_eq!(in_code, metric_names(&read("docs/metrics.md")));
-    for name in metric_names(&read("README.md")) {
-        assert!(in_code.contains(&name), "README.md names `{name}`");
-    }
 }
 
 #[test]
@@ -73,36 +48,110 @@ fn the_files_of_the_documentation_are_valid() {
     assert!(prices.table.models.contains_key("example-model"));
 }
 
-#[test]
-fn every_link_of_a_document_leads_somewhere() {
-    let mut documents: Vec<PathBuf> = [
+/// Every document of the project, with its path below the root.
+fn documents() -> Vec<File> {
+    let mut found: Vec<File> = ["clients", "deploy", "docs", "fixtures"]
+        .iter()
+        .flat_map(|folder| files(folder))
+        .filter(|file| file.ends_with(&[".md"]))
+        .collect();
+    for name in [
         "README.md",
         "ARCHITECTURE.md",
         "CHANGELOG.md",
         "CONTRIBUTING.md",
-    ]
-    .map(|name| root().join(name))
-    .to_vec();
-    documents.extend(
-        fs::read_dir(root().join("docs"))
-            .unwrap()
-            .map(|entry| entry.unwrap().path()),
-    );
+    ] {
+        let (name, text) = (name.to_owned(), read(name));
+        found.push(File { name, text });
+    }
+    found
+}
+
+#[test]
+fn every_link_of_a_document_leads_somewhere() {
     let mut count = 0;
-    for document in documents {
-        let text = fs::read_to_string(&document).unwrap();
-        for link in text.split("](").skip(1) {
-            let target = link.split(')').next().unwrap();
-            if !target.starts_with("http") {
-                let path = document.parent().unwrap().join(target);
-                assert!(
-                    path.exists(),
-                    "{}: `{target}` does not exist",
-                    document.display()
-                );
-                count += 1;
+    for document in documents() {
+        let folder = root().join(&document.name);
+        let folder = folder.parent().unwrap();
+        for link in document.text.split("](").skip(1) {
+            let link = link.split(')').next().unwrap();
+            if link.starts_with("http") {
+                continue;
             }
+            let (target, anchor) = link.split_once('#').unwrap_or((link, ""));
+            let file = match target {
+                "" => root().join(&document.name),
+                target => folder.join(target),
+            };
+            assert!(file.exists(), "{}: `{link}` does not exist", document.name);
+            if !anchor.is_empty() {
+                let text = fs::read_to_string(file).unwrap();
+                let headings = text.lines().filter(|line| line.starts_with('#'));
+                let known = headings.map(anchor_of).any(|known| known == anchor);
+                assert!(known, "{}: `{link}` has no such heading", document.name);
+            }
+            count += 1;
         }
     }
-    assert!(10 <= count);
+    assert!(40 <= count, "{count}");
+}
+
+/// The anchor of a heading, as the usual renderers make it.
+fn anchor_of(heading: &str) -> String {
+    let heading = heading.trim_start_matches('#').trim().to_lowercase();
+    let kept = heading.chars().filter_map(|c| match c {
+        ' ' => Some('-'),
+        '-' | '_' => Some(c),
+        c => c.is_alphanumeric().then_some(c),
+    });
+    kept.collect()
+}
+
+/// The command lines of our program in a document: lines of a block, and code within a line.
+fn commands(text: &str) -> Vec<Vec<&str>> {
+    let pieces = text.lines().flat_map(|line| line.split('`'));
+    let commands = pieces.filter_map(|piece| piece.trim_start().strip_prefix("judge-cascade "));
+    let words = commands.map(|words| {
+        let words = words.split_whitespace();
+        let ends =
+            |word: &&str| !["#", "|", "\\", "&", ">", "<"].contains(word) && !word.starts_with('>');
+        words.take_while(ends).collect::<Vec<_>>()
+    });
+    // A sentence of a document may begin with the name of the program.
+    words
+        .filter(|words| {
+            words
+                .first()
+                .is_some_and(|word| !NOT_COMMANDS.contains(word))
+        })
+        .collect()
+}
+
+const NOT_COMMANDS: [&str; 2] = ["is", "gives"];
+
+#[test]
+fn every_command_of_a_document_is_one_of_the_program() {
+    let mut count = 0;
+    for document in documents() {
+        for mut words in commands(&document.text) {
+            if words.starts_with(&["init"]) {
+                // Where a document says NAME, any provider will do.
+                words
+                    .iter_mut()
+                    .filter(|word| **word == "NAME")
+                    .for_each(|word| *word = "azure");
+            }
+            words.push("--help");
+            let output = run(&words);
+            let is_taken = output.status.code() == Some(0);
+            assert!(
+                is_taken,
+                "{}: {words:?}: {}",
+                document.name,
+                stderr(&output)
+            );
+            count += 1;
+        }
+    }
+    assert!(40 <= count, "{count}");
 }

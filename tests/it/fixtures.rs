@@ -110,7 +110,7 @@ fn every_policy_price_table_and_configuration_is_valid() {
     }
     assert!(2 <= count);
     assert_eq!(policy::BUILT_IN.len(), 3);
-    for config in ["demo.toml", "parity.toml"] {
+    for config in ["demo.toml", "load.toml", "parity.toml"] {
         let output = run(&["config", "check", "--config", &fixture(config)]);
         assert!(output.status.success(), "{config}: {}", stderr(&output));
     }

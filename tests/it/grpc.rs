@@ -293,6 +293,7 @@ async fn a_request_id_that_is_no_id_is_replaced() {
 fn every_error_reason_is_produced_by_some_test() {
     let tests = [
         include_str!("grpc.rs"),
+        include_str!("auth.rs"),
         include_str!("cascade.rs"),
         include_str!("deadlines.rs"),
     ]

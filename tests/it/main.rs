@@ -10,6 +10,8 @@
 mod architecture;
 /// Texts that speak to the judge.
 mod attacks;
+/// Who may call, and what callers are told.
+mod auth;
 /// Answers that are kept, and those that never are.
 mod cache;
 /// What a broken judge can and cannot do.
@@ -24,6 +26,8 @@ mod codec;
 mod deadlines;
 /// Bad requests, errors and limits on the wire.
 mod grpc;
+/// What operators take fits the program.
+mod deploy;
 /// The documents say what the code does.
 mod documents;
 /// Judges over HTTP that go wrong.
@@ -36,6 +40,8 @@ mod fixtures;
 mod parity;
 /// The style of the API.
 mod proto_style;
+/// The references are generated from the code.
+mod reference;
 /// Promises that answer public complaints, by their numbers.
 mod requirements;
 /// The same calls over HTTP.
@@ -46,7 +52,11 @@ mod upstream;
 mod server;
 /// Caps on what judges cost.
 mod spend;
+/// Licences, versions and sources of what this is built from.
+mod supply_chain;
 mod support;
+/// TLS, client certificates, rotation and limits of the listeners.
+mod tls;
 /// What is sent to judges over HTTP, and what is made of their answers.
 mod wire;
 /// What judges are not shown.

@@ -296,3 +296,11 @@ fn r50_the_default_needs_no_configuration() {
     assert_eq!(row["diagnosis"], "PASS");
     assert!(run(&["config", "check"]).status.success());
 }
+
+/// R51: the shipped deployment files are what CI checks and runs. Besides, `tests/it/deploy.rs` holds each of them to the
+/// program.
+#[test]
+fn r51_the_shipped_deployment_files_are_what_ci_checks_and_runs() {
+    let not_run = crate::deploy::files_that_ci_does_not_run();
+    assert_eq!(not_run, [""; 0], "no step of .ci/run names them");
+}

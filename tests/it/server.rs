@@ -4,6 +4,7 @@ mod addresses;
 mod connections;
 mod drain;
 mod logs;
+mod notify;
 mod serving;
 
 use std::fs;

@@ -1,5 +1,6 @@
 //! What the tests share: a judge that follows a script, profiles, and a server without a socket.
 
+pub(crate) mod authority;
 pub(crate) mod fake_judge;
 pub(crate) mod fake_chat;
 pub(crate) mod faults;

@@ -182,6 +182,7 @@ fn help_and_version_are_results() {
         &["healthcheck", "--help"],
         &["config", "--help"],
         &["config", "check", "--help"],
+        &["reference", "--help"],
     ] {
         let output = run(args);
         assert_eq!(output.status.code(), Some(0), "{args:?}");
@@ -190,8 +191,12 @@ fn help_and_version_are_results() {
     }
     let output = run(&["--version"]);
     assert_eq!(output.status.code(), Some(0));
-    let expected = format!("judge-cascade {}\n", env!("CARGO_PKG_VERSION"));
-    assert_eq!(stdout(&output), expected);
+    let revision = option_env!("JUDGE_CASCADE_REVISION").filter(|revision| !revision.is_empty());
+    let (version, revision) = (env!("CARGO_PKG_VERSION"), revision.unwrap_or("unknown"));
+    assert_eq!(
+        stdout(&output),
+        format!("judge-cascade {version} ({revision})\n")
+    );
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::support::authority::{Authority, SERVER, Valid};
 use crate::support::process::{command, fixture, run, stderr, stdout};
 
 fn files(folder: &str) -> Vec<PathBuf> {
@@ -33,6 +34,9 @@ fn complete(folder: &Path) -> Vec<PathBuf> {
     let recorded = recorded.replace("\"parity-atomic\"", "\"recorded\"");
     fs::write(valid.join("recorded.jsonl"), recorded).unwrap();
     fs::write(valid.join("gateway.key"), "not-a-real-key").unwrap();
+    let authority = Authority::new("Authority");
+    let server = authority.issue(SERVER, Valid::Now);
+    server.write(&valid, &authority);
     let policy = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/artifact/policies/parity-v1.toml");
     fs::copy(policy, valid.join("policies/strict.toml")).unwrap();
     let copy = |file: &PathBuf| {
@@ -138,7 +142,9 @@ fn a_file_that_a_configuration_names_must_be_there() {
     assert_eq!(output.status.code(), Some(2));
     let told = stderr(&output);
     assert!(
-        told.starts_with("error: cannot read `") && told.contains("recorded.jsonl`: "),
+        told.starts_with("error: judges.recorded.file: cannot read `")
+            && told.contains("recorded.jsonl`: ")
+            && told.contains("\nprofiles.strict.policy: cannot read `"),
         "{told}"
     );
     let output = run(&["config", "check", "--config", "/nowhere/c.toml"]);

@@ -33,7 +33,8 @@ async fn a_unix_socket_serves_every_command_and_a_stale_one_is_replaced() {
 
     let second = run(&["serve", "--uds", &path, "--admin-listen", "127.0.0.1:0"]);
     assert_eq!(second.status.code(), Some(2));
-    let expected = format!("cannot listen on `{endpoint}`: another process answers there");
+    let expected =
+        format!("error: server.uds: cannot listen on `{endpoint}`: another process answers there");
     assert!(stderr(&second).contains(&expected), "{}", stderr(&second));
     killed
         .client()
@@ -64,13 +65,26 @@ async fn a_unix_socket_serves_every_command_and_a_stale_one_is_replaced() {
 }
 
 #[test]
-fn a_taken_port_is_an_error_that_names_it() {
+fn a_taken_port_is_an_error_that_names_it_and_its_key() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
-    for (main, admin) in [(&*address, "127.0.0.1:0"), ("127.0.0.1:0", &*address)] {
-        let output = run(&["serve", "--listen", main, "--admin-listen", admin]);
+    let free = "127.0.0.1:0";
+    for (key, [main, http, admin]) in [
+        ("server.listen", [&*address, free, free]),
+        ("server.http_listen", [free, &*address, free]),
+        ("admin.listen", [free, free, &*address]),
+    ] {
+        let flags = [
+            "--listen",
+            main,
+            "--http-listen",
+            http,
+            "--admin-listen",
+            admin,
+        ];
+        let output = run(&[&["serve"], &flags[..]].concat());
         assert_eq!(output.status.code(), Some(2));
-        let expected = format!("cannot listen on `{address}`");
+        let expected = format!("error: {key}: cannot listen on `{address}`: ");
         assert!(stderr(&output).contains(&expected), "{}", stderr(&output));
         assert_eq!(stdout(&output), "");
     }
@@ -128,7 +142,7 @@ fn a_missing_file_is_told_before_anything_is_bound() {
 
 #[test]
 fn only_loopback_is_bound_without_being_told_otherwise() {
-    for flag in ["--listen", "--admin-listen"] {
+    for flag in ["--listen", "--http-listen"] {
         for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"] {
             let output = run(&["serve", flag, address]);
             assert_eq!(output.status.code(), Some(2));

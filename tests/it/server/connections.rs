@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use tokio::io::AsyncReadExt as _;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 
@@ -82,6 +82,26 @@ async fn a_client_lives_longer_than_its_connections() {
         connections.filter(|connections| 5.0 <= *connections)
     })
     .await;
+}
+
+/// A peer that does not answer the graceful end of its connection would keep it, and what let it in, for ever.
+#[tokio::test]
+async fn a_connection_past_its_age_is_cut() {
+    let sidecar = Sidecar::start_with(
+        &[],
+        &[
+            ("JUDGE_CASCADE__SERVER__MAX_CONNECTION_AGE_MS", "200"),
+            ("JUDGE_CASCADE__SERVER__SHUTDOWN_GRACE_MS", "200"),
+        ],
+    );
+    let mut peer = TcpStream::connect(&sidecar.endpoint).await.unwrap();
+    let empty_settings = [0, 0, 0, 4, 0, 0, 0, 0, 0];
+    let hello = [b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", &empty_settings[..]].concat();
+    peer.write_all(&hello).await.unwrap();
+    let end = timeout(GUARD, peer.read_to_end(&mut Vec::new())).await;
+    end.expect("the server cuts it").ok();
+    let cut = "judge_cascade_connections_closed_total{reason=\"too_old\"}";
+    sidecar.reaches(cut, 1.0).await;
 }
 
 /// Time on processors, in hundredths of a second.

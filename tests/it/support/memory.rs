@@ -11,6 +11,7 @@ use judge_cascade::rpc::json::JsonMessages;
 use judge_cascade::rpc::pb;
 use judge_cascade::rpc::pb::diagnosis_service_client::DiagnosisServiceClient;
 use judge_cascade::server::Content;
+use judge_cascade::server::auth::Gate;
 use judge_cascade::server::drain::Drain;
 use judge_cascade::server::grpc::{self, Health};
 use judge_cascade::server::http;
@@ -42,16 +43,25 @@ pub(crate) fn options() -> ServerOptions {
         http_listen: None,
         shutdown_grace: Duration::from_secs(10),
         max_connection_count: 64,
+        max_connections_per_peer: None,
         max_connection_age: None,
         first_byte_timeout: Duration::from_secs(5),
         max_message_bytes: 1024 * 1024,
         max_in_flight_traces: 8,
         reflection: true,
+        max_receiving_bytes: 64 * 1_024 * 1_024,
+        tls: None,
+        auth: None,
     }
 }
 
 impl InMemory {
     pub(crate) async fn serve(content: Content) -> Self {
+        Self::serve_behind(None, content).await
+    }
+
+    /// The same for callers with a token.
+    pub(crate) async fn serve_behind(gate: Option<Gate>, content: Content) -> Self {
         let options = options();
         let (drain, health) = (Drain::default(), Health::new().await);
         health.set(ServingStatus::Serving).await;
@@ -60,10 +70,11 @@ impl InMemory {
             content.cascade,
             LIMITS,
             Arc::clone(&admission),
+            options.max_receiving_bytes,
             drain.clone(),
             Arc::clone(&content.metrics),
         ));
-        let layer = CallLayer::new(Arc::clone(&content.metrics), content.time);
+        let layer = CallLayer::new(Arc::clone(&content.metrics), content.time, gate);
         let messages = JsonMessages::new().unwrap();
         let routes = http::router(
             Arc::clone(&service),
@@ -71,8 +82,7 @@ impl InMemory {
             options.max_message_bytes,
             &layer,
         );
-        let router =
-            grpc::router(&options, content.time, service, &health, &content.metrics).unwrap();
+        let router = grpc::router(&options, content.time, service, &health, layer).unwrap();
         let (connect, incoming) = mpsc::channel(1);
         spawn(async move {
             router
