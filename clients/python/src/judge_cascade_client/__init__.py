@@ -4,6 +4,7 @@ A result is a `Verdict` or a `NoVerdict`; both tell by `action` what to do with 
 a value and never an exception: the sidecar must not make an application worse than it is without it.
 """
 
+from ._access import Tls
 from ._client import DEFAULT_ENDPOINT, DEFAULT_TIMEOUT, ENDPOINT_VARIABLE, AsyncClient, Client
 from .enums import (
     Action,
@@ -85,6 +86,7 @@ __all__ = [
     "Scope",
     "StatementJudgment",
     "Timing",
+    "Tls",
     "Trace",
     "Turn",
     "Usage",

@@ -15,6 +15,8 @@ import weakref
 import grpc
 import grpc.aio
 
+from ._access import Material
+
 _SUPPORTS_FORK = os.environ.get("GRPC_ENABLE_FORK_SUPPORT", "").lower() in {"1", "t", "true", "y", "yes"}
 
 METHOD = "/judgecascade.v1.DiagnosisService/Diagnose"
@@ -29,7 +31,7 @@ def target(endpoint: str) -> str:
     raise ValueError(f"`{endpoint}` is not an endpoint such as `127.0.0.1:50051` or `unix:PATH`")
 
 
-def options(endpoint: str) -> list[Option]:
+def options(endpoint: str, tls: Material | None) -> list[Option]:
     """What a channel to a sidecar needs."""
     chosen: list[Option] = [
         # A proxy of the environment is not meant for a sidecar.
@@ -43,6 +45,8 @@ def options(endpoint: str) -> list[Option]:
     if endpoint.startswith("unix:"):
         # gRPC would send the path, percent-encoded, as the authority, which HTTP/2 servers refuse.
         chosen.append(("grpc.default_authority", "localhost"))
+    if tls is not None and tls.server_name is not None:
+        chosen.append(("grpc.ssl_target_name_override", tls.server_name))
     return chosen
 
 
@@ -59,15 +63,22 @@ class Process:
         self._for_asyncio: weakref.WeakSet[grpc.aio.Channel] = weakref.WeakSet()
         os.register_at_fork(after_in_child=self._after_fork)
 
-    def open(self, endpoint: str) -> grpc.Channel:
+    def open(self, endpoint: str, tls: Material | None) -> grpc.Channel:
         """A channel for calls that block."""
         self._was_used = True
-        return grpc.insecure_channel(target(endpoint), options=options(endpoint))
+        name, chosen = target(endpoint), options(endpoint, tls)
+        if tls is None:
+            return grpc.insecure_channel(name, options=chosen)
+        return grpc.secure_channel(name, tls.credentials(), options=chosen)
 
-    def open_for_asyncio(self, endpoint: str) -> grpc.aio.Channel:
+    def open_for_asyncio(self, endpoint: str, tls: Material | None) -> grpc.aio.Channel:
         """A channel for the running event loop."""
         self._was_used = True
-        channel = grpc.aio.insecure_channel(target(endpoint), options=options(endpoint))
+        name, chosen = target(endpoint), options(endpoint, tls)
+        if tls is None:
+            channel = grpc.aio.insecure_channel(name, options=chosen)
+        else:
+            channel = grpc.aio.secure_channel(name, tls.credentials(), options=chosen)
         self._for_asyncio.add(channel)
         return channel
 

@@ -18,7 +18,8 @@ import grpc.aio
 from google.protobuf.message import DecodeError
 from judgecascade.v1 import diagnosis_service_pb2 as api
 
-from . import _channel, _convert
+from . import _access, _channel, _convert
+from ._access import Material, Tls, Token
 from ._channel import METHOD, PROCESS
 from ._outcome import Failure, no_verdict
 from .enums import Action, FallbackMode, Scope
@@ -67,12 +68,17 @@ class _Base:
         timeout: float = DEFAULT_TIMEOUT,
         retries: int = 0,
         no_verdict_action: Action = Action.ALLOW,
+        tls: Tls | None = None,
+        token: Token | None = None,
+        allow_insecure_token: bool = False,
     ) -> None:
         """Opens nothing yet.
 
         `endpoint` is `host:port` or `unix:PATH`; without one, `JUDGE_CASCADE_ENDPOINT` names it, else it is
         `127.0.0.1:50051`. `timeout` is in seconds and holds for a call with all its `retries`, which are made only
         when the sidecar is away or full. `no_verdict_action` is what `action` says when there is no verdict.
+        `token` goes with every call; without `tls` only to this machine, unless `allow_insecure_token` says that
+        something else, such as a mesh, encrypts it.
         """
         chosen = endpoint or os.environ.get(ENDPOINT_VARIABLE) or DEFAULT_ENDPOINT
         _channel.target(chosen)
@@ -82,7 +88,13 @@ class _Base:
             raise ValueError(f"`{retries}` is not a number of retries")
         if no_verdict_action is Action.UNKNOWN:
             raise ValueError("`Action.UNKNOWN` is not an action")
+        if not callable(token):
+            _access.header(token)
+        if token is not None and tls is None and not (allow_insecure_token or _access.stays_here(chosen)):
+            raise ValueError(f"a token would be sent to `{chosen}` in clear text; set `tls`, or `allow_insecure_token`")
         self.endpoint = chosen
+        self._tls = None if tls is None else Material(tls)
+        self._token = token
         self._timeout = timeout
         self._retries = retries
         self._no_verdict_action = no_verdict_action
@@ -111,6 +123,7 @@ class _Base:
         metadata = [("x-request-id", request_id or str(uuid.uuid4()))]
         if traceparent:
             metadata.append(("traceparent", traceparent))
+        metadata += _access.header(self._token)
         return _Plan(time.monotonic() + seconds, self._retries, metadata)
 
     def _read(self, response: bytes, plan: _Plan) -> Result:
@@ -218,7 +231,7 @@ class Client(_Base):
         with self._lock:
             self._check_open()
             if self._open is None:
-                self._open = _Open.over(PROCESS.open(self.endpoint))
+                self._open = _Open.over(PROCESS.open(self.endpoint, self._tls))
             return self._open
 
     def _abandon(self) -> None:
@@ -256,9 +269,20 @@ class AsyncClient(_Base):
         timeout: float = DEFAULT_TIMEOUT,
         retries: int = 0,
         no_verdict_action: Action = Action.ALLOW,
+        tls: Tls | None = None,
+        token: Token | None = None,
+        allow_insecure_token: bool = False,
     ) -> None:
         """Opens nothing yet; see `Client`."""
-        super().__init__(endpoint, timeout=timeout, retries=retries, no_verdict_action=no_verdict_action)
+        super().__init__(
+            endpoint,
+            timeout=timeout,
+            retries=retries,
+            no_verdict_action=no_verdict_action,
+            tls=tls,
+            token=token,
+            allow_insecure_token=allow_insecure_token,
+        )
         self._open: _ByLoop = weakref.WeakKeyDictionary()
 
     async def diagnose(
@@ -308,7 +332,7 @@ class AsyncClient(_Base):
             self._check_open()
             opened = self._open.get(loop)
             if opened is None:
-                opened = self._open[loop] = _Open.over(PROCESS.open_for_asyncio(self.endpoint))
+                opened = self._open[loop] = _Open.over(PROCESS.open_for_asyncio(self.endpoint, self._tls))
             return opened
 
     def _abandon(self) -> None:

@@ -24,11 +24,13 @@ _BY_REASON = {
     "SHUTTING_DOWN": NoVerdictReason.SHUTTING_DOWN,
     "JUDGE_UNAVAILABLE": NoVerdictReason.JUDGE_UNAVAILABLE,
     "DEADLINE_TOO_SHORT": NoVerdictReason.DEADLINE,
+    "UNAUTHENTICATED": NoVerdictReason.UNAUTHENTICATED,
 }
 _BY_CODE = {
     grpc.StatusCode.UNAVAILABLE: NoVerdictReason.UNAVAILABLE,
     grpc.StatusCode.RESOURCE_EXHAUSTED: NoVerdictReason.OVERLOADED,
     grpc.StatusCode.DEADLINE_EXCEEDED: NoVerdictReason.DEADLINE,
+    grpc.StatusCode.UNAUTHENTICATED: NoVerdictReason.UNAUTHENTICATED,
 }
 
 Metadata = Iterable[tuple[str, str | bytes]] | None

@@ -36,6 +36,8 @@ class NoVerdictReason(Enum):
     """The atomic judge failed and the profile makes that an error."""
     DEADLINE = "DEADLINE"
     """Time ran out."""
+    UNAUTHENTICATED = "UNAUTHENTICATED"
+    """The sidecar takes calls with a token only, and this one has none that it takes: the configuration is wrong."""
     UNREADABLE = "UNREADABLE"
     """The response cannot be read, or says no diagnosis, or no action that this client knows."""
     FORKED = "FORKED"
