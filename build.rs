@@ -15,6 +15,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         out.join("judgecascade.v1.binpb"),
         descriptors.encode_to_vec(),
     )?;
-    tonic_prost_build::configure().compile_fds(descriptors)?;
+    tonic_prost_build::configure()
+        .codec_path("crate::rpc::codec::BoundedCodec")
+        .compile_fds(descriptors)?;
     Ok(())
 }
