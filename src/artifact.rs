@@ -2,6 +2,7 @@
 //!
 //! Wire and file shapes live here and nowhere else; the types of the domain are never serialised whole.
 
+pub mod bounded;
 pub mod digest;
 pub mod lines;
 pub mod policy;

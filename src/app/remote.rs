@@ -154,7 +154,7 @@ mod tests {
             [
                 "judges.j.headers.x-b: the variable `B` is not set",
                 "judges.j.api_key_env: the variable `A` is not set",
-                "judges.j.roots: `/nowhere/roots.pem` cannot be read: entity not found",
+                "judges.j.roots: `/nowhere/roots.pem` cannot be read: No such file or directory (os error 2)",
             ]
         );
     }

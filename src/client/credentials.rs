@@ -2,8 +2,7 @@
 //!
 //! Errors name files and never what stands in them.
 
-use std::fs;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -16,6 +15,8 @@ use secrecy::{ExposeSecret as _, SecretString};
 use tonic::metadata::{Ascii, MetadataValue};
 use tonic::service::Interceptor;
 use tonic::{Request, Status};
+
+use crate::artifact::bounded;
 
 /// The longest file; certificates and tokens are far shorter.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
@@ -152,18 +153,8 @@ fn text(file: &Path) -> Result<String, CredentialError> {
 }
 
 fn read(file: &Path) -> io::Result<String> {
-    // A pipe would be waited for.
-    if !fs::metadata(file)?.is_file() {
-        return Err(io::Error::other("it is not a file"));
-    }
-    let mut text = String::new();
-    let mut bounded = fs::File::open(file)?.take(MAX_FILE_BYTES + 1);
-    bounded.read_to_string(&mut text)?;
-    if MAX_FILE_BYTES < text.len() as u64 {
-        let problem = format!("it is longer than {MAX_FILE_BYTES} bytes");
-        return Err(io::Error::other(problem));
-    }
-    Ok(text)
+    let bytes = bounded::read(file, MAX_FILE_BYTES)?;
+    String::from_utf8(bytes).map_err(|_| io::Error::other("it is not UTF-8 text"))
 }
 
 fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, CredentialError> {

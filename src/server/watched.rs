@@ -5,8 +5,7 @@
 //! with the next look.
 
 use std::fmt;
-use std::fs;
-use std::io::Read as _;
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,6 +14,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
 use super::options::NamedFile;
+use crate::artifact::bounded;
 use crate::artifact::digest::sha256;
 use crate::domain::Vocabulary as _;
 use crate::telemetry::metrics::Metrics;
@@ -160,24 +160,13 @@ fn read_all(files: &[NamedFile]) -> Result<Contents, FileError> {
 }
 
 fn read(named: &NamedFile) -> Result<Vec<u8>, FileError> {
-    let unreadable = |error| FileError::new(named, format!("cannot be read: {error}"));
-    // A pipe would be waited for.
-    if !fs::metadata(&named.path).map_err(unreadable)?.is_file() {
-        return Err(FileError::new(named, "is not a file"));
-    }
-    let file = fs::File::open(&named.path).map_err(unreadable)?;
-    let mut content = Vec::new();
-    let mut bounded = file.take(MAX_FILE_BYTES + 1);
-    bounded.read_to_end(&mut content).map_err(unreadable)?;
-    if MAX_FILE_BYTES < content.len() as u64 {
-        let problem = format!("is longer than {MAX_FILE_BYTES} bytes");
-        return Err(FileError::new(named, problem));
-    }
-    Ok(content)
+    let unreadable = |error: io::Error| FileError::new(named, format!("cannot be read: {error}"));
+    bounded::read(&named.path, MAX_FILE_BYTES).map_err(unreadable)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::os::unix::fs::symlink;
     use std::path::PathBuf;
 
@@ -289,8 +278,8 @@ mod tests {
                 absent.as_path(),
                 "cannot be read: No such file or directory (os error 2)",
             ),
-            (folder.path(), "is not a file"),
-            (&long, "is longer than 1048576 bytes"),
+            (folder.path(), "cannot be read: it is not a file"),
+            (&long, "cannot be read: it is longer than 1048576 bytes"),
         ] {
             let error = Watched::read(vec![named(path)], number).err().unwrap();
             assert_eq!(

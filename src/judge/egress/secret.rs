@@ -3,18 +3,17 @@
 //! A secret is read from a variable once, or from a file that is read again when it changes and when the judge refuses
 //! it. A file that vanishes, empties or breaks leaves the old value in force. No value is ever shown.
 
-use std::fs::File;
-use std::io::Read as _;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use http::header::{AUTHORIZATION, CONNECTION, CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
 use http::{HeaderMap, HeaderName, HeaderValue};
-use secrecy::{ExposeSecret as _, SecretString};
+use secrecy::{ExposeSecret as _, SecretSlice, SecretString};
 use tokio::time::Instant;
 
 use super::{EgressError, EgressErrors};
+use crate::artifact::bounded;
 use crate::judge::remote::{Auth, EndpointOptions, HeaderSource, SecretSource};
 
 /// A file is looked at again after so long.
@@ -233,13 +232,11 @@ fn header_name(name: &str, key: &str) -> Result<HeaderName, EgressError> {
 }
 
 fn read_file(path: &Path, slot: &Slot) -> Result<SecretString, String> {
-    let mut text = String::new();
-    File::open(path)
-        .and_then(|file| file.take(MAX_BYTES + 1).read_to_string(&mut text))
-        .map_err(|error| format!("cannot be read: {}", error.kind()))?;
-    let secret = checked(&text, slot);
-    drop(SecretString::from(text));
-    secret
+    // The end of the line does not count.
+    let bytes = bounded::read(path, MAX_BYTES + 2);
+    let bytes = SecretSlice::from(bytes.map_err(|error| format!("cannot be read: {error}"))?);
+    let text = std::str::from_utf8(bytes.expose_secret());
+    checked(text.map_err(|_| "is not UTF-8 text".to_owned())?, slot)
 }
 
 /// The secret without the end of its line, if it can stand in a header.

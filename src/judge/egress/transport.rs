@@ -10,16 +10,18 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use http::Request;
 use reqwest::{Certificate, Client, ClientBuilder, redirect, retry};
-use std::fs;
 use std::time::Duration;
 
 use tower::util::MapRequestLayer;
 
 use super::{EgressError, Incoming};
+use crate::artifact::bounded;
 use crate::judge::remote::{EndpointOptions, Roots};
 
 /// The most bytes of the head of an answer over HTTP/2; over HTTP/1 it is at most [`MAX_HEADERS`] lines.
 const MAX_HEAD_BYTES: u32 = 65_536;
+/// The longest file of trusted certificates.
+const MAX_ROOTS_BYTES: u64 = 16 * 1024 * 1024;
 /// The most headers of an answer.
 const MAX_HEADERS: usize = 100;
 /// A kept connection that has not been used for so long is closed.
@@ -174,8 +176,8 @@ fn trusting(builder: ClientBuilder, roots: &Roots) -> Result<ClientBuilder, Egre
         }
         Roots::File(path) => {
             let shown = path.display();
-            let text = fs::read(path)
-                .map_err(|error| unusable(format!("`{shown}` cannot be read: {}", error.kind())))?;
+            let text = bounded::read(path, MAX_ROOTS_BYTES)
+                .map_err(|error| unusable(format!("`{shown}` cannot be read: {error}")))?;
             let certificates = Certificate::from_pem_bundle(&text)
                 .map_err(|_| unusable(format!("`{shown}` is not a PEM file")))?;
             if certificates.is_empty() {

@@ -104,7 +104,7 @@ fn roots_that_cannot_be_used_are_told() {
     for (path, problem) in [
         (
             folder.path().join("absent"),
-            "cannot be read: entity not found",
+            "cannot be read: No such file or directory (os error 2)",
         ),
         (file("empty", ""), "holds no certificate"),
         (file("text", "no certificate"), "holds no certificate"),

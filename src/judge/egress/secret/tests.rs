@@ -119,7 +119,7 @@ fn what_cannot_be_sent_is_refused_with_its_place() {
         ),
         (
             read(Auth::Bearer, Some(nowhere), &[]),
-            "api_key_file: the file `/nowhere/key` cannot be read: entity not found",
+            "api_key_file: the file `/nowhere/key` cannot be read: No such file or directory (os error 2)",
         ),
         (
             read(Auth::Header("a b".to_owned()), Some(env("KEY")), &[]),
@@ -205,6 +205,6 @@ async fn a_file_that_vanishes_or_breaks_leaves_the_old_key_and_is_told_once() {
             Some("Bearer old")
         );
     }
-    let problem = "cannot be read: entity not found".to_owned();
+    let problem = "cannot be read: No such file or directory (os error 2)".to_owned();
     assert_eq!(changes, [Change::Lost("api_key_file".to_owned(), problem)]);
 }
