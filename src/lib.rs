@@ -5,12 +5,15 @@
 pub mod domain;
 pub mod text;
 pub mod policy;
+pub mod stats;
 pub mod pricing;
 pub mod telemetry;
 pub mod artifact;
 pub mod judge;
 pub mod cascade;
 pub mod dataset;
+pub mod report;
+pub mod eval;
 pub mod rpc;
 pub mod server;
 pub mod client;

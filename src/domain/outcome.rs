@@ -229,7 +229,17 @@ impl JudgeCall {
 ///
 /// Input counts all of the input, with what was read from the judge's cache and what was written to it; output counts
 /// all of the output, with reasoning. An adapter whose service counts them apart adds them up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Default,
+    serde::Serialize,
+    serde::Deserialize,
+    schemars::JsonSchema,
+)]
 #[serde(deny_unknown_fields)]
 pub struct Usage {
     /// Input tokens.

@@ -3,8 +3,10 @@
 //! A [`Probability`] is finite and within 0..=1, so that no NaN and no 1.2 can travel further than the place where it
 //! came in. An absent probability is `None`; 0 is a judgment.
 
+use std::borrow::Cow;
 use std::fmt;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 /// A finite number from 0 to 1 inclusive.
@@ -62,6 +64,16 @@ impl TryFrom<f64> for Probability {
 impl From<Probability> for f64 {
     fn from(probability: Probability) -> Self {
         probability.0
+    }
+}
+
+impl JsonSchema for Probability {
+    fn schema_name() -> Cow<'static, str> {
+        "Probability".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "number", "minimum": 0, "maximum": 1})
     }
 }
 

@@ -194,6 +194,11 @@ impl Chunk {
     }
 }
 
+/// Whether a text says nothing: white space, and characters that show nothing.
+pub fn is_blank(text: &str) -> bool {
+    check::is_blank(text)
+}
+
 /// Everything that is wrong with a trace.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{}", list(.0))]

@@ -45,7 +45,7 @@ macro_rules! vocabulary {
         $kind:literal pub enum $type:ident { $( $(#[$doc:meta])* $variant:ident = $name:literal, )+ }
     ) => {
         $(#[$meta])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
         pub enum $type { $( $(#[$doc])* #[serde(rename = $name)] $variant, )+ }
 
         impl $crate::domain::Vocabulary for $type {
