@@ -3,9 +3,11 @@
 //! Everything that runs a cascade gets it from here, so that what is served and what is evaluated is the same.
 
 mod remote;
+pub mod replayed;
 pub mod warm;
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -15,8 +17,8 @@ use anyhow::{Context as _, anyhow, bail};
 use self::remote::Remote;
 use crate::artifact::policy::PolicySnapshot;
 use crate::artifact::pricing::PricingSnapshot;
-use crate::artifact::replay::ReplayRow;
-use crate::artifact::{policy, pricing, replay};
+use crate::artifact::replay::recorded::{self, Recorded};
+use crate::artifact::{policy, pricing};
 use crate::cascade::Cascade;
 use crate::cascade::profile::Profile;
 use crate::cascade::spend::Ledger;
@@ -26,7 +28,7 @@ use crate::config::profiles::{AtomicBinding, PolicyRef, ProfileConfig};
 use crate::domain::Vocabulary as _;
 use crate::domain::dimension::DimensionMap;
 use crate::domain::outcome::JudgeRole;
-use crate::domain::trace::{JudgeId, ProfileName, TraceId};
+use crate::domain::trace::{JudgeId, ProfileName};
 use crate::judge::Judge;
 use crate::judge::composite::Composite;
 use crate::judge::embedded::{EmbeddedJudge, EmbeddedOptions};
@@ -36,8 +38,14 @@ use crate::server::Content;
 use crate::server::layers::METHODS;
 use crate::telemetry::metrics::{MetricNames, Metrics};
 
-/// Reads a file that the configuration names.
-pub type ReadFile<'a> = &'a dyn Fn(&Path) -> io::Result<String>;
+/// Where the files are that a configuration names.
+#[derive(Clone, Copy)]
+pub enum Files<'a> {
+    /// On this machine; recorded answers are read from there as they are needed.
+    Disk,
+    /// In memory, by name.
+    Texts(&'a dyn Fn(&Path) -> io::Result<String>),
+}
 
 /// Looks up a variable of the environment that holds a secret.
 pub type Variable<'a> = &'a dyn Fn(&str) -> Option<String>;
@@ -58,18 +66,17 @@ pub struct App {
 }
 
 /// Reads every file and variable that the configuration names and builds what it describes.
-pub fn build(config: &Config, read: ReadFile<'_>, variable: Variable<'_>) -> anyhow::Result<App> {
+pub fn build(config: &Config, files: Files<'_>, variable: Variable<'_>) -> anyhow::Result<App> {
     let metrics = Metrics::new(&metric_names(config)).context("cannot set metrics up")?;
     metrics.bounds_loaded(config.time.deadline, config.server.max_in_flight_traces);
     let mut problems = Problems(Vec::new());
-    let files = Files(read);
     let pricing = config.pricing_file.as_ref();
     let pricing =
         pricing.and_then(|file| problems.keep(files.pricing(file).context("pricing.file")));
     let shared = Remote::new(config, variable, pricing.clone(), &metrics)?;
     let builder = Builder {
         config,
-        files: &files,
+        files,
         remote: &shared,
         metrics: &metrics,
     };
@@ -126,12 +133,13 @@ impl Problems {
     }
 }
 
-/// The files that a configuration names.
-struct Files<'a>(ReadFile<'a>);
-
 impl Files<'_> {
     fn file(&self, path: &Path) -> anyhow::Result<String> {
-        let text = (self.0)(path).with_context(|| format!("cannot read `{}`", path.display()))?;
+        let text = match self {
+            Self::Disk => fs::read_to_string(path),
+            Self::Texts(read) => read(path),
+        };
+        let text = text.with_context(|| format!("cannot read `{}`", path.display()))?;
         // Some editors put a byte order mark before UTF-8 text.
         Ok(text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned())
     }
@@ -149,9 +157,13 @@ impl Files<'_> {
         }
     }
 
-    fn answers(&self, file: &Path, judge_id: &JudgeId) -> anyhow::Result<Rows> {
-        let text = self.file(file)?;
-        Ok(replay::read(&file.display().to_string(), &text, judge_id)?)
+    fn answers(&self, file: &Path, judge_id: &JudgeId) -> anyhow::Result<Recorded> {
+        Ok(match self {
+            Self::Disk => recorded::open(file, judge_id)?,
+            Self::Texts(_) => {
+                recorded::read(&file.display().to_string(), &self.file(file)?, judge_id)?
+            }
+        })
     }
 
     fn pricing(&self, file: &Path) -> anyhow::Result<Arc<PricingSnapshot>> {
@@ -160,12 +172,9 @@ impl Files<'_> {
     }
 }
 
-/// Recorded answers by trace.
-type Rows = BTreeMap<TraceId, ReplayRow>;
-
 struct Builder<'a> {
     config: &'a Config,
-    files: &'a Files<'a>,
+    files: Files<'a>,
     remote: &'a Remote<'a>,
     metrics: &'a Arc<Metrics>,
 }

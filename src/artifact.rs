@@ -4,9 +4,11 @@
 
 pub mod bounded;
 pub mod digest;
+pub mod gate_rules;
 pub mod lines;
 pub mod policy;
 pub mod pricing;
+pub mod replace;
 pub mod replay;
 pub mod spend;
 pub mod verdict;

@@ -13,6 +13,7 @@ pub mod profiles;
 mod raw;
 mod reader;
 pub mod reference;
+mod replayed;
 mod room;
 mod sections;
 mod sources;

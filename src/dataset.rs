@@ -1,3 +1,5 @@
-//! Labelled rows in files.
+//! Datasets: labelled traces in files.
 
+mod check;
+pub mod load;
 pub mod record;

@@ -85,14 +85,24 @@ impl Policy {
 
     /// The thresholds that a judgment is held against; `None` for a dimension that is off.
     pub fn thresholds(&self, dimension: Dimension, judged: &Judged) -> Option<Thresholds> {
+        self.pair(dimension, judged.role, &judged.judge_id)
+    }
+
+    /// The thresholds for the answers of a judge in a role; `None` for a dimension that is off.
+    pub fn pair(
+        &self,
+        dimension: Dimension,
+        role: JudgeRole,
+        judge_id: &JudgeId,
+    ) -> Option<Thresholds> {
         if self.role(dimension) == DimensionRole::Off {
             return None;
         }
-        let own = match judged.role {
+        let own = match role {
             JudgeRole::Atomic => None,
             JudgeRole::Fallback => self
                 .fallback
-                .get(&judged.judge_id)
+                .get(judge_id)
                 .and_then(|pairs| pairs[dimension]),
         };
         own.or(self.dimensions[dimension].thresholds)

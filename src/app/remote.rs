@@ -147,7 +147,7 @@ mod tests {
         let text = Some(("c.toml", text));
         let config = config::load(text, &BTreeMap::new(), Overrides::default()).unwrap();
         let read = |_: &std::path::Path| Ok(String::new());
-        let built = crate::app::build(&config, &read, &|_| None);
+        let built = crate::app::build(&config, crate::app::Files::Texts(&read), &|_| None);
         let told = built.err().unwrap().to_string();
         assert_eq!(
             told.lines().collect::<Vec<_>>(),

@@ -1,4 +1,4 @@
-//! Files that a configuration or a flag names and that are read whole: regular, and not longer than they may be.
+//! Files that a configuration or a flag names: regular, and if they are read whole not longer than they may be.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
@@ -6,16 +6,21 @@ use std::path::Path;
 
 /// Reads a file of at most `max` bytes. The error tells what is wrong and never what the file holds.
 pub fn read(file: &Path, max: u64) -> io::Result<Vec<u8>> {
-    // A pipe would be waited for.
-    if !fs::metadata(file)?.is_file() {
-        return Err(io::Error::other("it is not a file"));
-    }
     let mut bytes = Vec::new();
-    File::open(file)?.take(max + 1).read_to_end(&mut bytes)?;
+    open(file)?.take(max + 1).read_to_end(&mut bytes)?;
     if max < bytes.len() as u64 {
         return Err(io::Error::other(format!("it is longer than {max} bytes")));
     }
     Ok(bytes)
+}
+
+/// Opens a file to read it.
+pub fn open(file: &Path) -> io::Result<File> {
+    // A pipe would be waited for.
+    if !fs::metadata(file)?.is_file() {
+        return Err(io::Error::other("it is not a file"));
+    }
+    File::open(file)
 }
 
 #[cfg(test)]

@@ -24,6 +24,8 @@ pub struct PolicySnapshot {
     pub id: SnapshotId,
     /// The policy.
     pub policy: Arc<Policy>,
+    /// Its file, as it was read.
+    pub text: Arc<str>,
 }
 
 /// The built-in policies, by name.
@@ -124,6 +126,7 @@ pub fn read(file: &str, text: &str) -> Result<PolicySnapshot, PolicyError> {
     Ok(PolicySnapshot {
         id,
         policy: Arc::new(policy),
+        text: text.into(),
     })
 }
 

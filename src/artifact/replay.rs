@@ -3,14 +3,17 @@
 //! A row is bound to its trace by the digest of everything that a judge sees; an answer that the judge did not give is
 //! absent, never null.
 
-use std::collections::BTreeMap;
-use std::fmt;
+pub mod details;
+mod of;
+pub mod recorded;
 
-use serde::de::{Error as _, MapAccess, Visitor};
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Deserializer, Serialize};
 
+use self::details::RecordedDetails;
 use super::digest::sha256_hex;
-use super::lines::{self, LineError};
+use super::lines;
 use crate::domain::diagnosis::Diagnosis;
 use crate::domain::judgment::JudgmentSource;
 use crate::domain::outcome::{DecisionVariant, Usage};
@@ -18,10 +21,11 @@ use crate::domain::probability::Probability;
 use crate::domain::trace::{JudgeId, Trace, TraceId, TurnRole};
 
 /// The recorded answer of one judge to one trace.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReplayRow {
     /// The trace.
+    #[schemars(with = "String")]
     pub trace_id: TraceId,
     /// Digest of what the judge saw; see [`input_sha256`].
     #[serde(
@@ -31,6 +35,7 @@ pub struct ReplayRow {
     )]
     pub input_sha256: Option<String>,
     /// The judge, by its name in the configuration.
+    #[schemars(with = "String")]
     pub judge_id: JudgeId,
     /// The model that answered.
     #[serde(
@@ -50,6 +55,13 @@ pub struct ReplayRow {
     pub decision: RecordedDecision,
     /// What it answered.
     pub answers: RecordedAnswers,
+    /// What else is to be known about its answers, and why it did not answer a question.
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        default,
+        deserialize_with = "present"
+    )]
+    pub details: Option<Box<RecordedDetails>>,
     /// How long it took.
     pub latency_ms: u64,
     /// The tokens that it reported.
@@ -62,7 +74,7 @@ pub struct ReplayRow {
 }
 
 /// The name of a set of questions.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RecordedDecision {
     /// Its id.
@@ -74,7 +86,7 @@ pub struct RecordedDecision {
 }
 
 /// What a judge answered: probabilities, or a whole diagnosis.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RecordedAnswers {
     /// By chunk id.
@@ -136,7 +148,7 @@ pub struct RecordedAnswers {
 }
 
 /// A whole diagnosis.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RecordedVerdict {
     /// The diagnosis.
@@ -164,65 +176,6 @@ impl RecordedAnswers {
         .into_iter()
         .filter_map(|(name, answer)| Some((name, answer?)))
     }
-}
-
-/// Why a file of recorded answers cannot be used.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ReplayError {
-    /// Lines are wrong; all of them are listed.
-    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
-    Lines(Vec<LineError>),
-    /// No row belongs to the judge.
-    #[error("{file} holds no row of judge `{judge_id}`; its rows are of {}", .found.join(", "))]
-    NoRows {
-        /// The file.
-        file: String,
-        /// The judge.
-        judge_id: JudgeId,
-        /// The judges that it has rows of.
-        found: Vec<String>,
-    },
-}
-
-/// Reads the rows of one judge.
-pub fn read(
-    file: &str,
-    text: &str,
-    judge_id: &JudgeId,
-) -> Result<BTreeMap<TraceId, ReplayRow>, ReplayError> {
-    let mut rows: BTreeMap<TraceId, ReplayRow> = BTreeMap::new();
-    let mut others = std::collections::BTreeSet::new();
-    let mut errors = Vec::new();
-    for (place, row) in lines::read::<ReplayRow>(file, text) {
-        match row.and_then(|row| checked(row).map_err(|message| place.error(message))) {
-            Ok(row) if row.judge_id != *judge_id => {
-                others.insert(format!("`{}`", row.judge_id));
-            }
-            Ok(row) if rows.contains_key(&row.trace_id) => {
-                errors.push(place.error(format!("trace `{}` has a row already", row.trace_id)));
-            }
-            Ok(row) => {
-                rows.insert(row.trace_id.clone(), row);
-            }
-            Err(error) => errors.push(error),
-        }
-    }
-    if !errors.is_empty() {
-        return Err(ReplayError::Lines(errors));
-    }
-    if rows.is_empty() {
-        let found = if others.is_empty() {
-            vec!["no judge".to_owned()]
-        } else {
-            others.into_iter().collect()
-        };
-        return Err(ReplayError::NoRows {
-            file: file.to_owned(),
-            judge_id: judge_id.clone(),
-            found,
-        });
-    }
-    Ok(rows)
 }
 
 fn checked(row: ReplayRow) -> Result<ReplayRow, String> {
@@ -253,6 +206,9 @@ fn checked(row: ReplayRow) -> Result<ReplayRow, String> {
         return Err(
             "answers.verdict.diagnosis: NOT_ASSESSABLE is not a verdict of a judge".to_owned(),
         );
+    }
+    if let Some(details) = &row.details {
+        details.check(&row.answers)?;
     }
     Ok(row)
 }
@@ -322,102 +278,11 @@ fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
 }
 
 /// JSON allows a key twice and most parsers keep the last; here that would hide an answer.
-fn without_duplicates<'de, D: Deserializer<'de>>(
+fn without_duplicates<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
-) -> Result<BTreeMap<String, Probability>, D::Error> {
-    struct Unique;
-
-    impl<'de> Visitor<'de> for Unique {
-        type Value = BTreeMap<String, Probability>;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("an object of probabilities by chunk id")
-        }
-
-        fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
-            let mut unique = BTreeMap::new();
-            while let Some((key, value)) = entries.next_entry::<String, Probability>()? {
-                if unique.contains_key(&key) {
-                    return Err(A::Error::custom(format_args!(
-                        "chunk `{key}` is answered twice"
-                    )));
-                }
-                unique.insert(key, value);
-            }
-            Ok(unique)
-        }
-    }
-
-    deserializer.deserialize_map(Unique)
+) -> Result<BTreeMap<String, T>, D::Error> {
+    lines::by_chunk(deserializer, "answered")
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const ROW: &str = r#"{"trace_id":"t1","judge_id":"j","decision":{"id":"d","version":"1","variant":"without_reference"},"answers":{"groundedness":0.9},"latency_ms":5}"#;
-
-    #[track_caller]
-    fn check(from: &str, to: &str, expected: &str) {
-        assert!(ROW.contains(from), "{from}");
-        let error = read("r.jsonl", &ROW.replace(from, to), &"j".into())
-            .unwrap_err()
-            .to_string();
-        assert!(
-            error.starts_with("r.jsonl:1: ") && error.contains(expected),
-            "{error}"
-        );
-    }
-
-    #[test]
-    fn a_row_is_read_and_written_back_the_same() {
-        let rows = read("r.jsonl", ROW, &"j".into()).unwrap();
-        let row = &rows[&TraceId::from("t1")];
-        assert_eq!(serde_json::to_string(row).unwrap(), ROW);
-    }
-
-    #[test]
-    fn a_value_that_is_not_allowed_is_named_by_its_line() {
-        check("0.9", "1.2", "`1.2` is not a probability");
-        check("0.9", "null", "invalid type: null");
-        check(
-            "\"groundedness\"",
-            "\"helpfulness\"",
-            "unknown field `helpfulness`",
-        );
-        check("\"t1\"", "\"\"", "trace_id: must not be empty");
-        check(
-            "{\"groundedness\":0.9}",
-            r#"{"chunk_relevance":{"c":0.1,"c":0.2}}"#,
-            "chunk `c` is answered twice",
-        );
-        let both = r#"{"groundedness":0.9,"verdict":{"diagnosis":"PASS"}}"#;
-        check("{\"groundedness\":0.9}", both, "in place of probabilities");
-        check(
-            "{\"groundedness\":0.9}",
-            r#"{"verdict":{"diagnosis":"NOT_ASSESSABLE"}}"#,
-            "NOT_ASSESSABLE",
-        );
-        check(
-            "\"latency_ms\"",
-            "\"input_sha256\":\"abc\",\"latency_ms\"",
-            "64 lower-case hexadecimal digits",
-        );
-    }
-
-    #[test]
-    fn a_trace_has_one_row_and_the_judge_has_some() {
-        let twice = format!("{ROW}\n{ROW}\n");
-        let error = read("r.jsonl", &twice, &"j".into())
-            .unwrap_err()
-            .to_string();
-        assert_eq!(error, "r.jsonl:2: trace `t1` has a row already");
-        let error = read("r.jsonl", ROW, &"other".into())
-            .unwrap_err()
-            .to_string();
-        assert_eq!(
-            error,
-            "r.jsonl holds no row of judge `other`; its rows are of `j`"
-        );
-    }
-}
+mod tests;

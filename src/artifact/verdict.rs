@@ -24,7 +24,7 @@ use crate::policy::band::Band;
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// What was said about one trace.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VerdictRow {
     /// The version of the shape.
@@ -74,7 +74,7 @@ pub struct VerdictRow {
 }
 
 /// The rule that decided.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FiredRuleRow {
     /// The rule.
@@ -97,7 +97,7 @@ pub struct FiredRuleRow {
 }
 
 /// What one judge said.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PassRow {
     /// By chunk id.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
@@ -114,7 +114,7 @@ pub struct PassRow {
 }
 
 /// A whole diagnosis of a judge.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WholeVerdictRow {
     /// The diagnosis.
@@ -125,7 +125,7 @@ pub struct WholeVerdictRow {
 }
 
 /// What a judge said to one question: exactly one of a probability, a structural reason and a failure.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(untagged)]
 pub enum JudgmentRow {
     /// A probability.
@@ -145,7 +145,7 @@ pub enum JudgmentRow {
 }
 
 /// A probability and how it came about.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JudgedRow {
     /// The judge.
@@ -174,7 +174,7 @@ pub struct JudgedRow {
 }
 
 /// What a probability rests on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EvidenceRow {
     /// The chunk.
@@ -195,7 +195,7 @@ pub struct EvidenceRow {
 }
 
 /// The judgment of one statement.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StatementRow {
     /// First code point within the answer, inclusive; absent for a statement that came with the trace.
@@ -209,7 +209,7 @@ pub struct StatementRow {
 }
 
 /// One call to a judge.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CallRow {
     /// The judge.
@@ -244,7 +244,7 @@ pub struct CallRow {
 }
 
 /// What a diagnosis rests on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProvenanceRow {
     /// The profile.
@@ -266,7 +266,7 @@ pub struct ProvenanceRow {
 }
 
 /// Money in 1e-9 US dollars.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CostRow {
     /// On the atomic judge.
@@ -290,7 +290,7 @@ pub struct CostRow {
 }
 
 /// Durations in milliseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TimingRow {
     /// In all.

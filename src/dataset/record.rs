@@ -4,30 +4,31 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::artifact::lines;
 use crate::domain::diagnosis::Diagnosis;
 use crate::domain::trace::{
     Chunk, RetrievalState, Trace, TraceDraft, TraceError, TraceLimits, Turn, TurnRole,
 };
 
 /// One row: a trace and what is known to be true of it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(
     rename_all = "camelCase",
     deny_unknown_fields,
     expecting = "a trace: one JSON object on one line"
 )]
 pub struct Record {
-    /// The trace.
+    /// The name of the trace; no other row of the file has it, and it is not blank.
     pub id: String,
-    /// The question.
+    /// The user's question; not blank.
     pub question: String,
     /// The retrieved chunks in rank order.
     pub contexts: Vec<Context>,
-    /// The generated answer.
+    /// The generated answer; blank if the application answered nothing.
     pub answer: String,
-    /// The reference answer.
+    /// The reference answer; without one, correctness is not asked.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub reference_answer: Option<String>,
     /// The retriever's rewrite of the question.
@@ -39,7 +40,7 @@ pub struct Record {
     /// Earlier turns, oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub history: Vec<HistoryTurn>,
-    /// Labels for grouping.
+    /// Names for grouping: each is a slice of a report.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub tags: Vec<String>,
     /// The model that wrote the answer.
@@ -48,7 +49,7 @@ pub struct Record {
     /// BCP 47 tag of the language.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub language: Option<String>,
-    /// The statements of the answer.
+    /// The statements of the answer; without them the judge splits the answer.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub statements: Vec<String>,
     /// What is true of the trace; never shown to a judge.
@@ -57,14 +58,14 @@ pub struct Record {
 }
 
 /// One retrieved piece of text.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(
     rename_all = "camelCase",
     deny_unknown_fields,
     expecting = "a chunk: an object with `id` and `text`"
 )]
 pub struct Context {
-    /// Identity within the row.
+    /// Identity within the row; no other chunk of the row has it.
     pub id: String,
     /// The text.
     pub text: String,
@@ -77,7 +78,7 @@ pub struct Context {
 }
 
 /// One earlier turn.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(
     deny_unknown_fields,
     expecting = "a turn: an object with `role` and `text`"
@@ -90,7 +91,7 @@ pub struct HistoryTurn {
 }
 
 /// What is true of a trace; an absent label is not labelled, never false.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(
     deny_unknown_fields,
     expecting = "an object with `diagnosis`, `retrieval` and `generation`"
@@ -108,15 +109,19 @@ pub struct Expected {
 }
 
 /// What is true of the retrieved context.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(
     rename_all = "camelCase",
     deny_unknown_fields,
     expecting = "an object of labels"
 )]
 pub struct ExpectedRetrieval {
-    /// By chunk id.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    /// Whether each chunk is relevant, by its id; every id is that of a chunk of the row.
+    #[serde(
+        skip_serializing_if = "BTreeMap::is_empty",
+        default,
+        deserialize_with = "labels_by_chunk"
+    )]
     pub chunk_relevance: BTreeMap<String, bool>,
     /// Whether the context suffices.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -127,7 +132,7 @@ pub struct ExpectedRetrieval {
 }
 
 /// What is true of the answer.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(
     rename_all = "camelCase",
     deny_unknown_fields,
@@ -189,6 +194,12 @@ fn turn(turn: HistoryTurn) -> Turn {
         role: turn.role,
         text: turn.text,
     }
+}
+
+fn labels_by_chunk<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeMap<String, bool>, D::Error> {
+    lines::by_chunk(deserializer, "labelled")
 }
 
 /// From the path in the Protobuf message to the path in the row.

@@ -3,7 +3,6 @@
 //! A row is found by trace id and verified by the digest of what the judge saw; a row of another input is a protocol
 //! failure, and a trace without a row is unavailable as a whole.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,13 +11,14 @@ use tokio::time::Instant;
 
 use super::reply::{Reply, ReplyKind};
 use super::{Answer, Ask, CallContext, Judge, JudgeError, JudgeInfo, JudgeType};
+use crate::artifact::replay::recorded::Recorded;
 use crate::artifact::replay::{ReplayRow, input_sha256};
 use crate::domain::diagnosis::Verdict;
 use crate::domain::dimension::DimensionSet;
 use crate::domain::failure::FailureReason;
-use crate::domain::judgment::{JudgmentDelivery, JudgmentSource};
+use crate::domain::judgment::{Answers, Failure, Judgment, JudgmentDelivery, JudgmentSource};
 use crate::domain::outcome::JudgeCall;
-use crate::domain::trace::{JudgeId, TraceId};
+use crate::domain::trace::JudgeId;
 use crate::domain::vocabulary;
 use crate::telemetry::metrics::Metrics;
 use crate::telemetry::metrics::judges::InvalidAnswer;
@@ -49,7 +49,7 @@ pub struct ReplayOptions {
 pub struct ReplayJudge {
     info: JudgeInfo,
     options: ReplayOptions,
-    rows: BTreeMap<TraceId, ReplayRow>,
+    rows: Recorded,
     metrics: Arc<Metrics>,
 }
 
@@ -57,7 +57,7 @@ impl ReplayJudge {
     /// A judge over the rows that were recorded of it.
     pub fn new(
         judge_id: JudgeId,
-        rows: BTreeMap<TraceId, ReplayRow>,
+        rows: Recorded,
         options: ReplayOptions,
         metrics: Arc<Metrics>,
     ) -> Self {
@@ -82,13 +82,37 @@ impl ReplayJudge {
         JudgeError::unsent(&self.info.judge_id, reason, detail)
     }
 
-    fn row(&self, ask: &Ask<'_>) -> Result<&ReplayRow, JudgeError> {
-        let row = self.rows.get(&ask.trace.trace_id).ok_or_else(|| {
-            self.fail(
-                FailureReason::Unavailable,
-                "no answer is recorded for the trace",
-            )
-        })?;
+    /// What is not recorded took no time, so that the same rows give the same report.
+    fn at_once(&self, error: JudgeError, context: &CallContext) -> JudgeError {
+        let call = JudgeCall {
+            failure: Some(error.reason),
+            failure_detail: error.detail.clone(),
+            ..self.info.call(context.role)
+        };
+        JudgeError {
+            calls: vec![call],
+            ..error
+        }
+    }
+
+    fn malformed(&self, problem: &str) -> JudgeError {
+        self.metrics
+            .invalid_answer(&self.info.judge_id, InvalidAnswer::Malformed);
+        self.fail(FailureReason::Protocol, problem)
+    }
+
+    fn row(&self, ask: &Ask<'_>) -> Result<ReplayRow, JudgeError> {
+        // A row is small and lies in the page cache, so that reading it is not worth a thread.
+        let row = self
+            .rows
+            .row(&ask.trace.trace_id)
+            .map_err(|error| self.malformed(&error.to_string()))?
+            .ok_or_else(|| {
+                self.fail(
+                    FailureReason::Unavailable,
+                    "no answer is recorded for the trace",
+                )
+            })?;
         let problem = match (&row.input_sha256, self.options.matching) {
             (Some(recorded), _) if *recorded != input_sha256(ask.trace) => {
                 let found = input_sha256(ask.trace);
@@ -120,12 +144,54 @@ impl ReplayJudge {
         });
         match problem {
             None => Ok(row),
-            Some(problem) => {
-                self.metrics
-                    .invalid_answer(&self.info.judge_id, InvalidAnswer::Malformed);
-                Err(self.fail(FailureReason::Protocol, &problem))
+            Some(problem) => Err(self.malformed(&problem)),
+        }
+    }
+
+    /// The judgments as they were recorded.
+    fn answers(
+        &self,
+        row: &ReplayRow,
+        ask: &Ask<'_>,
+        kind: ReplyKind,
+    ) -> Result<Answers, JudgeError> {
+        let mut reply = Reply::new(ask, &self.info, &self.metrics, kind);
+        for (id, p) in &row.answers.chunk_relevance {
+            reply.chunk(id, p.value())?;
+        }
+        for (name, p) in row.answers.whole() {
+            reply.dimension(name, p.value())?;
+        }
+        let Some(details) = &row.details else {
+            return Ok(reply.finish());
+        };
+        let chunk_ids: Vec<_> = ask
+            .trace
+            .chunks
+            .iter()
+            .map(|c| c.chunk_id.as_str())
+            .collect();
+        if !details
+            .chunk_relevance
+            .keys()
+            .all(|id| chunk_ids.contains(&id.as_str()))
+        {
+            return Err(reply.unknown());
+        }
+        let mut answers = reply.finish();
+        for question in ask.questions.asked() {
+            let chunk_id = question.chunk_ordinal().map(|ordinal| chunk_ids[ordinal]);
+            let Some(detail) = details.get(question.dimension(), chunk_id) else {
+                continue;
+            };
+            if let Some(reason) = detail.failed {
+                let judge_id = self.info.judge_id.clone();
+                answers[question] = Some(Judgment::Failed(Failure { judge_id, reason }));
+            } else if let Some(Judgment::Judged(judged)) = &mut answers[question] {
+                detail.complete(judged);
             }
         }
+        Ok(answers)
     }
 }
 
@@ -136,7 +202,9 @@ impl Judge for ReplayJudge {
     }
 
     async fn judge(&self, ask: &Ask<'_>, context: &CallContext) -> Result<Answer, JudgeError> {
-        let row = self.row(ask)?;
+        let row = self
+            .row(ask)
+            .map_err(|error| self.at_once(error, context))?;
         let latency = Duration::from_millis(row.latency_ms);
         if self.options.simulate_latency {
             tokio::time::sleep(latency).await;
@@ -154,34 +222,23 @@ impl Judge for ReplayJudge {
             source: row.source.unwrap_or(JudgmentSource::Native),
             delivery: JudgmentDelivery::Replay,
         };
-        let mut reply = Reply::new(ask, &self.info, &self.metrics, kind);
-        let read = row
-            .answers
-            .chunk_relevance
-            .iter()
-            .try_for_each(|(id, p)| reply.chunk(id, p.value()))
-            .and_then(|()| {
-                row.answers
-                    .whole()
-                    .try_for_each(|(name, p)| reply.dimension(name, p.value()))
-            });
-        if let Err(error) = read {
+        let answers = self.answers(&row, ask, kind).map_err(|error| {
             let failed = JudgeCall {
                 failure: Some(error.reason),
                 failure_detail: error.detail.clone(),
-                ..call
+                ..call.clone()
             };
-            return Err(JudgeError {
+            JudgeError {
                 calls: vec![failed],
                 ..error
-            });
-        }
+            }
+        })?;
         let verdict = row.answers.verdict.map(|verdict| Verdict {
             diagnosis: verdict.diagnosis,
             confidence: verdict.confidence,
         });
         Ok(Answer {
-            answers: reply.finish(),
+            answers,
             statements: Vec::new(),
             verdict,
             calls: vec![call],
@@ -196,3 +253,6 @@ impl Judge for ReplayJudge {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;
