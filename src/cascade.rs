@@ -5,6 +5,7 @@
 
 pub mod plan;
 pub mod profile;
+pub mod settle;
 pub mod spend;
 pub mod time;
 
@@ -24,7 +25,7 @@ use self::profile::{FallbackMode, Profile};
 use self::run::Run;
 use crate::artifact::pricing::PricingSnapshot;
 use crate::domain::failure::FailureReason;
-use crate::domain::outcome::{CalibrationState, JudgeCall, NanoUsd, Outcome};
+use crate::domain::outcome::{CalibrationState, Cost, JudgeCall, NanoUsd, Outcome, Pass};
 use crate::domain::trace::{JudgeId, ProfileName, Trace};
 use crate::telemetry::metrics::Metrics;
 
@@ -55,6 +56,19 @@ pub struct Request {
     pub traceparent: Option<String>,
     /// Whether cached answers will not do.
     pub skip_cache: bool,
+}
+
+/// An outcome, or what is known where there is none.
+#[derive(Debug)]
+pub struct Attempt {
+    /// The outcome, which holds its calls and their cost.
+    pub outcome: Result<Outcome, CascadeError>,
+    /// What the atomic judge said, if that is why there is no outcome.
+    pub atomic: Option<Pass>,
+    /// The calls that no outcome holds.
+    pub calls: Vec<JudgeCall>,
+    /// What these cost.
+    pub cost: Cost,
 }
 
 /// Why there is no outcome.
@@ -139,8 +153,23 @@ impl Cascade {
         profile: &Profile,
         request: Request,
     ) -> Result<Outcome, CascadeError> {
-        let outcome = Run::new(self, profile, request).diagnose().await?;
-        self.metrics.diagnosis_returned(&outcome);
-        Ok(outcome)
+        self.attempt(profile, request).await.outcome
+    }
+
+    /// The same; where it ends in an error, what the atomic judge said and cost is told all the same.
+    pub async fn attempt(&self, profile: &Profile, request: Request) -> Attempt {
+        let attempt = Run::new(self, profile, request).attempt().await;
+        if let Ok(outcome) = &attempt.outcome {
+            self.metrics.diagnosis_returned(outcome);
+        }
+        attempt
+    }
+
+    /// Diagnoses one trace by the fallback judge alone: what the cascade is measured against.
+    ///
+    /// The route is `fallback`, `fallback_unavailable` if that judge gave nothing, or `auto` if no judge was needed.
+    /// It is no diagnosis that anybody was given, so it counts in no metric of diagnoses.
+    pub async fn baseline(&self, profile: &Profile, request: Request) -> Outcome {
+        Run::new(self, profile, request).baseline().await
     }
 }

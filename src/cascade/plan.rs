@@ -93,7 +93,7 @@ impl QuestionReasons<'_> {
 }
 
 /// Until a judge answers, a question counts as failed: a gap can then never read as good.
-fn unanswered() -> Judgment {
+pub fn unanswered() -> Judgment {
     Judgment::Failed(Failure {
         judge_id: JudgeId::from(""),
         reason: FailureReason::Unavailable,

@@ -7,17 +7,18 @@ use tokio::time::Instant;
 
 use super::plan::{Plan, Scope, plan};
 use super::profile::{FallbackMode, OnAtomicError, Profile};
+use super::settle::{failures, fallback_questions, judged, judgments_said, settled, whole_failure};
 use super::time::Budget;
-use super::{Cascade, CascadeError, Request, Stage, money};
+use super::{Attempt, Cascade, CascadeError, Request, Stage, money};
 use crate::domain::diagnosis::{Diagnosis, NotAssessableReason, Rule, Ruling};
 use crate::domain::failure::FailureReason;
-use crate::domain::judgment::{Answers, Judgment, Judgments};
+use crate::domain::judgment::{Failure, Judgments};
 use crate::domain::outcome::{
     CalibrationState, DecisionVariant, FallbackReason, FallbackUnavailableReason, JudgeCall,
     JudgeRole, Outcome, Pass, Provenance, Route, Timing, is_model_name,
 };
 use crate::domain::question::QuestionSet;
-use crate::domain::trace::{JudgeId, Trace};
+use crate::domain::trace::Trace;
 use crate::judge::composite::Composite;
 use crate::judge::decision::Decision;
 use crate::judge::{Answer, Ask, CallContext};
@@ -33,6 +34,8 @@ pub(super) struct Run<'a> {
     decision: &'static Decision,
     judge_wait: Duration,
     calls: Vec<JudgeCall>,
+    /// What the atomic judge said where that ends in an error.
+    failed: Option<Pass>,
 }
 
 /// How a trace came out.
@@ -70,10 +73,22 @@ impl<'a> Run<'a> {
             decision: Decision::of(variant),
             judge_wait: Duration::ZERO,
             calls: Vec::new(),
+            failed: None,
         }
     }
 
-    pub(super) async fn diagnose(mut self) -> Result<Outcome, CascadeError> {
+    /// The diagnosis, or what is known where there is none.
+    pub(super) async fn attempt(mut self) -> Attempt {
+        let outcome = self.diagnose().await;
+        Attempt {
+            outcome,
+            atomic: self.failed,
+            cost: money::total(&self.calls, self.cascade.pricing.as_deref()),
+            calls: self.calls,
+        }
+    }
+
+    pub(super) async fn diagnose(&mut self) -> Result<Outcome, CascadeError> {
         let trace = Arc::clone(&self.request.trace);
         self.cascade
             .metrics
@@ -88,9 +103,8 @@ impl<'a> Run<'a> {
         } else {
             self.ask_atomic(&questions).await?
         };
-        let judgments = merge(&base, &pass.answers);
+        let (judgments, ruling) = judged(policy, &base, &pass.answers);
         pass.answers = judgments_said(&base, &pass.answers);
-        let ruling = policy::diagnose(policy, &judgments);
         let end = if ruling.diagnosis == Diagnosis::JudgeUncertain {
             self.fall_back(ruling, &judgments, &questions, atomic_failed)
                 .await
@@ -98,6 +112,28 @@ impl<'a> Run<'a> {
             End::auto(ruling)
         };
         Ok(self.outcome(end, pass))
+    }
+
+    /// The fallback judge alone, asked every question.
+    pub(super) async fn baseline(mut self) -> Outcome {
+        let trace = Arc::clone(&self.request.trace);
+        let policy = &self.profile.policy.policy;
+        let (base, questions) = match plan(&trace, policy, self.request.scope) {
+            Plan::NotAssessable(reason) => return self.not_assessable(reason),
+            Plan::Judge { base, questions } => (base, questions),
+        };
+        let structural = judgments_said(&base, &Pass::empty(trace.chunks.len()).answers);
+        let atomic = Pass {
+            answers: structural,
+            ..Pass::empty(trace.chunks.len())
+        };
+        let unasked = policy::diagnose(policy, &base);
+        let end = if questions.is_empty() {
+            End::auto(unasked)
+        } else {
+            self.ask_fallback(unasked, &base, &questions).await
+        };
+        self.outcome(end, atomic)
     }
 
     /// What the atomic judge said, and whether it failed as a whole.
@@ -111,18 +147,20 @@ impl<'a> Run<'a> {
         let answer = self
             .ask(&profile.atomic, JudgeRole::Atomic, questions, deadline)
             .await;
-        let Some((judge_id, reason)) = whole_failure(&answer, questions) else {
+        let Some(Failure { judge_id, reason }) = whole_failure(&answer.answers).cloned() else {
             return Ok((pass(answer), false));
         };
-        let all_timed_out =
-            failures(&answer, questions).all(|(_, reason)| reason == FailureReason::Timeout);
-        if all_timed_out && self.budget.is_over(Instant::now()) {
-            return Err(CascadeError::Deadline(Stage::Atomic));
-        }
-        match profile.on_atomic_error {
-            OnAtomicError::Fail => Err(CascadeError::AtomicFailed { judge_id, reason }),
-            OnAtomicError::Fallback => Ok((pass(answer), true)),
-        }
+        let is_timeout = |failure: &Failure| failure.reason == FailureReason::Timeout;
+        let error =
+            if failures(&answer.answers).all(is_timeout) && self.budget.is_over(Instant::now()) {
+                CascadeError::Deadline(Stage::Atomic)
+            } else if profile.on_atomic_error == OnAtomicError::Fail {
+                CascadeError::AtomicFailed { judge_id, reason }
+            } else {
+                return Ok((pass(answer), true));
+            };
+        self.failed = Some(pass(answer));
+        Err(error)
     }
 
     /// What becomes of a trace that the atomic judge left uncertain.
@@ -141,35 +179,40 @@ impl<'a> Run<'a> {
         let metrics = &self.cascade.metrics;
         metrics.uncertain(&self.profile.name, &ruling.fired);
         metrics.fallback_requested(&self.profile.name, reason);
+        let policy = &self.profile.policy.policy;
+        let questions = fallback_questions(policy, judgments, &ruling.fired, asked, atomic_failed);
+        self.ask_fallback(ruling, judgments, &questions).await
+    }
+
+    /// What becomes of an undecided trace by the fallback judge's answers to these questions.
+    async fn ask_fallback(
+        &mut self,
+        ruling: Ruling,
+        judgments: &Judgments,
+        questions: &QuestionSet,
+    ) -> End {
         let unavailable = |ruling, why, fallback| End {
             ruling,
             route: Route::FallbackUnavailable,
             fallback_unavailable: Some(why),
             fallback,
         };
-        let policy = &self.profile.policy.policy;
-        let questions = if atomic_failed {
-            asked.clone()
-        } else {
-            policy::open_questions(policy, judgments, &ruling.fired)
-        };
-        let judge = match self.fallback_judge(&questions) {
+        let judge = match self.fallback_judge(questions) {
             Ok(judge) => judge,
             Err(why) => return unavailable(ruling, why, None),
         };
         let deadline = self.budget.deadline;
         let answer = self
-            .ask(judge, JudgeRole::Fallback, &questions, deadline)
+            .ask(judge, JudgeRole::Fallback, questions, deadline)
             .await;
-        if let Some((_, failure)) = whole_failure(&answer, &questions) {
-            return unavailable(ruling, unavailable_reason(failure), Some(pass(answer)));
+        let failure = whole_failure(&answer.answers).filter(|_| answer.verdict.is_none());
+        if let Some(failure) = failure {
+            let why = unavailable_reason(failure.reason);
+            return unavailable(ruling, why, Some(pass(answer)));
         }
-        let merged = replace_judged(judgments, &answer.answers);
-        let settled = answer
-            .verdict
-            .map_or_else(|| policy::diagnose(policy, &merged), Ruling::from_verdict);
+        let policy = &self.profile.policy.policy;
         End {
-            ruling: settled,
+            ruling: settled(policy, judgments, &answer.answers, answer.verdict),
             route: Route::Fallback,
             fallback_unavailable: None,
             fallback: Some(pass(answer)),
@@ -241,7 +284,7 @@ impl<'a> Run<'a> {
         answer
     }
 
-    fn not_assessable(self, reason: NotAssessableReason) -> Outcome {
+    fn not_assessable(&mut self, reason: NotAssessableReason) -> Outcome {
         let ruling = Ruling::without_ground(Diagnosis::NotAssessable, None, Rule::NotAssessable);
         Outcome {
             atomic: None,
@@ -250,7 +293,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn outcome(self, end: End, atomic: Pass) -> Outcome {
+    fn outcome(&mut self, end: End, atomic: Pass) -> Outcome {
         let trace = Arc::clone(&self.request.trace);
         let answer_abstains = (self.request.scope == Scope::Full && !trace.answer_is_blank())
             .then(|| text::abstention::abstains(&trace.answer));
@@ -274,7 +317,7 @@ impl<'a> Run<'a> {
                 total: self.request.started.elapsed(),
                 judge_wait: self.judge_wait,
             },
-            calls: self.calls,
+            calls: std::mem::take(&mut self.calls),
             trace,
         }
     }
@@ -301,56 +344,6 @@ fn pass(answer: Answer) -> Pass {
         answers: answer.answers,
         statements: answer.statements,
         verdict: answer.verdict,
-    }
-}
-
-/// What does not apply, with what the judge said about the rest: a question that was asked has an answer, if only a
-/// failure.
-fn merge(base: &Judgments, answers: &Answers) -> Judgments {
-    base.map(|question, judgment| {
-        answers[question]
-            .clone()
-            .unwrap_or_else(|| judgment.clone())
-    })
-}
-
-/// The same for the response, where a question that a whole verdict left unanswered stays absent.
-fn judgments_said(base: &Judgments, answers: &Answers) -> Answers {
-    base.map(|question, judgment| match judgment {
-        Judgment::NotApplicable(_) => Some(judgment.clone()),
-        Judgment::Judged(_) | Judgment::Failed(_) => answers[question].clone(),
-    })
-}
-
-/// An answered judgment replaces the open one, a failed one replaces nothing.
-fn replace_judged(judgments: &Judgments, answers: &Answers) -> Judgments {
-    judgments.map(|question, judgment| match &answers[question] {
-        Some(answered @ Judgment::Judged(_)) => answered.clone(),
-        _ => judgment.clone(),
-    })
-}
-
-/// Every failed question that was asked, with its judge and reason.
-fn failures(
-    answer: &Answer,
-    asked: &QuestionSet,
-) -> impl Iterator<Item = (JudgeId, FailureReason)> {
-    asked
-        .asked()
-        .filter_map(|question| match &answer.answers[question] {
-            Some(Judgment::Failed(failure)) => Some((failure.judge_id.clone(), failure.reason)),
-            _ => None,
-        })
-}
-
-/// The first failure, if every question that was asked failed.
-fn whole_failure(answer: &Answer, asked: &QuestionSet) -> Option<(JudgeId, FailureReason)> {
-    let all_failed =
-        answer.verdict.is_none() && failures(answer, asked).count() == asked.asked().count();
-    if all_failed {
-        failures(answer, asked).next()
-    } else {
-        None
     }
 }
 

@@ -15,6 +15,7 @@ mod family;
 mod info;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
 
@@ -68,7 +69,12 @@ pub struct Metrics {
     egress: EgressMetrics,
     money: MoneyMetrics,
     server: ServerMetrics,
+    /// Traces and calls that left samples.
+    sampled: AtomicU64,
 }
+
+/// After so many traces and calls their samples are folded, whether or not anybody scrapes.
+const FOLD_EVERY: u64 = 4_096;
 
 /// What closes the open label sets.
 #[derive(Debug, Clone, Default)]
@@ -119,6 +125,7 @@ impl Metrics {
             egress: EgressMetrics::new(&registry(Section::Judges)),
             money: MoneyMetrics::new(&registry(Section::Money)),
             server: ServerMetrics::new(&registry(Section::Server)),
+            sampled: AtomicU64::new(0),
         })
     }
 
@@ -130,6 +137,13 @@ impl Metrics {
     /// Folds recorded samples into buckets; call it every few seconds, so that they do not pile up between scrapes.
     pub fn run_upkeep(&self) {
         self.handle.run_upkeep();
+    }
+
+    /// Samples were recorded; where there is no server, as in an evaluation, nobody else folds them.
+    fn sampled(&self) {
+        if self.sampled.fetch_add(1, Ordering::Relaxed) % FOLD_EVERY == FOLD_EVERY - 1 {
+            self.run_upkeep();
+        }
     }
 }
 

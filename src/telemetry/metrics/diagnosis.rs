@@ -155,6 +155,7 @@ impl Metrics {
             .trace_input_tokens
             .at(&[])
             .record(as_f64(token_count));
+        self.sampled();
     }
 
     /// No rule decided on what the atomic judge said.

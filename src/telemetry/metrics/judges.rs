@@ -174,6 +174,7 @@ impl Metrics {
                 .set(&[judge, call.role.name(), requested], answered);
         }
         self.judges.tell_trouble(call);
+        self.sampled();
     }
 
     /// A judge sent something that is not an answer.
