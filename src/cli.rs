@@ -6,12 +6,15 @@
 mod config;
 mod demo;
 mod diagnose;
+mod eval;
 mod healthcheck;
 mod init;
 mod judges;
 pub mod names;
 mod output;
+mod policy;
 mod reference;
+mod schema;
 mod serve;
 mod settings;
 
@@ -47,6 +50,14 @@ enum Command {
     Judges(judges::Command),
     /// Writes a configuration for a provider of judges.
     Init(init::Args),
+    /// Evaluates on labelled data, merges shards, and gates reports.
+    #[command(subcommand)]
+    Eval(eval::Command),
+    /// Tells what another policy would have decided.
+    #[command(subcommand)]
+    Policy(policy::Command),
+    /// Prints the JSON Schema of a file.
+    Schema(schema::Args),
     /// Prints a reference as Markdown.
     #[command(subcommand)]
     Reference(reference::Command),
@@ -84,6 +95,9 @@ fn run(command: Command) -> anyhow::Result<End> {
         Command::Config(command) => config::run(command),
         Command::Judges(command) => block_on(judges::run(command)),
         Command::Init(args) => init::run(&args),
+        Command::Eval(command) => block_on(eval::run(command)),
+        Command::Policy(command) => policy::run(command),
+        Command::Schema(args) => schema::run(&args),
         Command::Reference(command) => reference::run(command),
     }
 }

@@ -79,7 +79,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<End> {
         is_open,
         "the demonstration calls itself in clear text and without a token; leave server.tls and server.auth out"
     );
-    let app = app::build(&config, &bundled, &config::variable)?;
+    let app = app::build(&config, app::Files::Texts(&bundled), &config::variable)?;
     let samples = samples(&config.limits)?;
     let mut signals = Signals::catch()?;
     let server = BoundServer::bind(&config.server, config.admin.listen)

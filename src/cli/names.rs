@@ -73,3 +73,33 @@ vocabulary! {
         Anthropic = "anthropic",
     }
 }
+
+vocabulary! {
+    /// What there is a schema of.
+    "schema"
+    pub enum SchemaName {
+        /// A row of a dataset, or of any file of traces.
+        Dataset = "dataset",
+        /// A recorded answer of a judge.
+        Replay = "replay",
+        /// A row that `diagnose` writes.
+        Verdict = "verdict",
+        /// A report of an evaluation.
+        Report = "report",
+    }
+}
+
+vocabulary! {
+    /// The modes of one evaluation.
+    "mode"
+    pub enum ModeChoice {
+        /// The atomic judge and the policy.
+        AtomicOnly = "atomic_only",
+        /// The fallback judge alone.
+        BaselineOnly = "baseline_only",
+        /// The atomic judge, and the fallback judge where it is uncertain.
+        Cascade = "cascade",
+        /// All three.
+        All = "all",
+    }
+}

@@ -1,8 +1,9 @@
 //! `reference`: the documents that are generated from the code.
 //!
-//! A test holds `docs/configuration.md` and `docs/metrics.md` equal to what this prints.
+//! A test holds `docs/configuration.md`, `docs/metrics.md` and `docs/gate.md` equal to what this prints.
 
 mod config;
+mod gate;
 mod metrics;
 
 use super::{End, output};
@@ -12,6 +13,8 @@ use super::{End, output};
 pub(super) enum Command {
     /// Every key of the configuration with its default and its meaning.
     Config,
+    /// Every metric of a report that `eval gate` can hold, and the keys of its rules.
+    Gate,
     /// Every metric with its labels and their values.
     Metrics,
 }
@@ -19,6 +22,7 @@ pub(super) enum Command {
 pub(super) fn run(command: Command) -> anyhow::Result<End> {
     let text = match command {
         Command::Config => self::config::document(),
+        Command::Gate => self::gate::document(),
         Command::Metrics => self::metrics::document()?,
     };
     output::line(text.trim_end())?;

@@ -118,7 +118,7 @@ impl ConfigArgs {
 
 /// What a configuration describes, with the files and variables of this machine.
 pub(super) fn build(config: &Config) -> anyhow::Result<App> {
-    app::build(config, &|path| fs::read_to_string(path), &config::variable)
+    app::build(config, app::Files::Disk, &config::variable)
 }
 
 /// The same for a server, which needs what its listeners are told by files too.
