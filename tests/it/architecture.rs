@@ -5,10 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each module of the crate with the modules that it may name, in the order of the data flow.
-const MODULES: [(&str, &[&str]); 15] = [
+const MODULES: [(&str, &[&str]); 18] = [
     ("domain", &[]),
     ("text", &[]),
     ("policy", &["domain"]),
+    ("stats", &[]),
     ("pricing", &["domain"]),
     ("telemetry", &["domain"]),
     ("artifact", &["domain", "policy", "pricing"]),
@@ -35,6 +36,35 @@ const MODULES: [(&str, &[&str]); 15] = [
             "telemetry",
             "artifact",
             "judge",
+        ],
+    ),
+    (
+        "report",
+        &[
+            "domain",
+            "text",
+            "policy",
+            "stats",
+            "pricing",
+            "telemetry",
+            "artifact",
+            "judge",
+        ],
+    ),
+    (
+        "eval",
+        &[
+            "domain",
+            "text",
+            "policy",
+            "stats",
+            "pricing",
+            "telemetry",
+            "artifact",
+            "judge",
+            "cascade",
+            "dataset",
+            "report",
         ],
     ),
     (
@@ -78,12 +108,15 @@ const MODULES: [(&str, &[&str]); 15] = [
         &[
             "domain",
             "policy",
+            "stats",
             "pricing",
             "telemetry",
             "artifact",
             "judge",
             "cascade",
             "dataset",
+            "report",
+            "eval",
             "rpc",
             "server",
             "client",
@@ -95,12 +128,15 @@ const MODULES: [(&str, &[&str]); 15] = [
         &[
             "domain",
             "policy",
+            "stats",
             "pricing",
             "telemetry",
             "artifact",
             "judge",
             "cascade",
             "dataset",
+            "report",
+            "eval",
             "rpc",
             "server",
             "client",
@@ -111,7 +147,7 @@ const MODULES: [(&str, &[&str]); 15] = [
 ];
 
 /// External crates that only some modules may name.
-const EXTERNAL: [(&str, &[&str]); 34] = [
+const EXTERNAL: [(&str, &[&str]); 38] = [
     ("tonic", &["rpc", "server", "client"]),
     ("tonic_health", &["server", "client"]),
     ("tonic_reflection", &["server"]),
@@ -125,11 +161,15 @@ const EXTERNAL: [(&str, &[&str]); 34] = [
     ("metrics_exporter_prometheus", &["telemetry"]),
     ("tracing_subscriber", &["telemetry"]),
     ("sha2", &["artifact"]),
+    ("statrs", &["stats"]),
+    ("minijinja", &["report"]),
+    ("indicatif", &["cli"]),
     ("toml", &["artifact", "config"]),
+    ("serde_path_to_error", &["artifact"]),
     (
         "serde_json",
         &[
-            "artifact", "judge", "dataset", "rpc", "server", "config", "cli",
+            "artifact", "judge", "dataset", "report", "eval", "rpc", "server", "config", "cli",
         ],
     ),
     ("reqwest", &["judge"]),
@@ -154,7 +194,7 @@ const EXTERNAL: [(&str, &[&str]); 34] = [
 ];
 
 /// Modules without tasks, clocks, files or sockets.
-const PURE: [&str; 4] = ["domain", "text", "policy", "pricing"];
+const PURE: [&str; 5] = ["domain", "text", "policy", "stats", "pricing"];
 /// What a pure module never names.
 const IMPURE: [&str; 8] = [
     "tokio",

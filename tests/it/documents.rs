@@ -2,7 +2,9 @@
 
 use std::fs;
 
-use judge_cascade::artifact::{policy, pricing, replay};
+use judge_cascade::artifact::replay::recorded;
+use judge_cascade::artifact::{policy, pricing};
+use judge_cascade::dataset::load;
 
 use crate::deploy::{File, files, root};
 use crate::support::process::{run, stderr};
@@ -31,21 +33,39 @@ fn the_policy_file_of_the_documentation_is_valid() {
     assert_eq!(&*snapshot.id.id, "support-bot-3");
 }
 
-/// The JSON examples are one object each, shown on several lines.
+/// R9: every JSON example is read by the code that reads such files. Each is one object, shown on several lines.
 #[test]
-fn the_files_of_the_documentation_are_valid() {
+fn r9_the_files_of_the_documentation_are_valid() {
     let document = read("docs/dataset-format.md");
     let blocks: Vec<String> = document
         .split("```json\n")
         .skip(1)
         .map(|rest| rest.split("```").next().unwrap().replace('\n', " "))
         .collect();
+    let folder = tempfile::tempdir().unwrap();
+    let dataset = folder.path().join("dataset.jsonl");
     let digest = "0".repeat(64);
-    let row = blocks[0].replace("\"...\"", &format!("\"{digest}\""));
-    let rows = replay::read("docs/dataset-format.md", &row, &"recorded".into()).unwrap();
-    assert_eq!(rows.len(), 1);
-    let prices = pricing::read("docs/dataset-format.md", &blocks[1]).unwrap();
-    assert!(prices.table.models.contains_key("example-model"));
+    let mut kinds = Vec::new();
+    for block in blocks {
+        let value: serde_json::Value = serde_json::from_str(&block).unwrap();
+        let has = |key: &str| value.get(key).is_some();
+        if has("question") {
+            fs::write(&dataset, &block).unwrap();
+            let survey = load::survey(&dataset).unwrap();
+            assert_eq!(survey.labelled_diagnosis_count, 1);
+            kinds.push("dataset");
+        } else if has("judge_id") {
+            let row = block.replace("\"...\"", &format!("\"{digest}\""));
+            let rows = recorded::read("docs/dataset-format.md", &row, &"recorded".into()).unwrap();
+            assert_eq!(rows.row_count(), 1);
+            kinds.push("replay");
+        } else {
+            let prices = pricing::read("docs/dataset-format.md", &block).unwrap();
+            assert!(prices.table.models.contains_key("example-model"));
+            kinds.push("prices");
+        }
+    }
+    assert_eq!(kinds, ["dataset", "replay", "replay", "prices"]);
 }
 
 /// Every document of the project, with its path below the root.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use judge_cascade::artifact::replay::{self, input_sha256};
+use judge_cascade::artifact::replay::{input_sha256, recorded};
 use judge_cascade::artifact::{policy, pricing};
 use judge_cascade::dataset::record::Record;
 use judge_cascade::domain::Vocabulary as _;
@@ -79,24 +79,21 @@ fn every_recorded_answer_belongs_to_its_trace() {
         ),
     ];
     for (traces, replays, judge) in files {
-        let text = fs::read_to_string(fixture(replays)).unwrap();
-        let mut rows = replay::read(replays, &text, &judge.into()).unwrap();
+        let rows = recorded::open(fixture(replays).as_ref(), &judge.into()).unwrap();
+        let mut found = 0;
         for record in records(traces) {
             let trace = record.trace(&LIMITS).unwrap();
-            if let Some(row) = rows.remove(&trace.trace_id) {
+            if let Some(row) = rows.row(&trace.trace_id).unwrap() {
                 assert_eq!(
                     row.input_sha256,
                     Some(input_sha256(&trace)),
                     "{replays}: {}",
                     trace.trace_id
                 );
+                found += 1;
             }
         }
-        assert!(
-            rows.is_empty(),
-            "{replays} has rows of no trace: {:?}",
-            rows.keys()
-        );
+        assert_eq!(found, rows.row_count(), "{replays} has rows of no trace");
     }
 }
 

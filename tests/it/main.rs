@@ -24,6 +24,8 @@ mod cli;
 mod codec;
 /// Deadlines and cancellation in paused time.
 mod deadlines;
+/// Reports against accepted ones.
+mod gate;
 /// Bad requests, errors and limits on the wire.
 mod grpc;
 /// What operators take fits the program.
@@ -32,6 +34,8 @@ mod deploy;
 mod documents;
 /// Judges over HTTP that go wrong.
 mod egress;
+/// Evaluations over labelled data.
+mod evaluation;
 /// The embedded judge as a caller sees it.
 mod embedded;
 /// The files that the project ships.
@@ -61,3 +65,5 @@ mod tls;
 mod wire;
 /// What judges are not shown.
 mod view;
+/// Recorded judgments under another policy.
+mod what_if;

@@ -1,8 +1,10 @@
-//! The seed's nine rows through gRPC: their diagnosis, confidence and route.
+//! The seed's nine rows through gRPC, and their numbers in a report by its conventions and by ours.
+
+mod report;
 
 use std::sync::Arc;
 
-use judge_cascade::artifact::replay;
+use judge_cascade::artifact::replay::recorded;
 use judge_cascade::cascade::plan::Scope;
 use judge_cascade::dataset::record::Record;
 use judge_cascade::domain::trace::JudgeId;
@@ -69,9 +71,8 @@ async fn the_nine_rows_give_their_diagnosis_confidence_and_route() {
 #[tokio::test]
 async fn a_recorded_verdict_of_an_atomic_judge_decides_nothing() {
     let setup = Setup::new(ScriptedJudge::new("atomic", [Step::Hang]));
-    let text = std::fs::read_to_string(fixture("replays/parity-baseline.jsonl")).unwrap();
     let id = JudgeId::from("parity-baseline");
-    let rows = replay::read("parity-baseline.jsonl", &text, &id).unwrap();
+    let rows = recorded::open(fixture("replays/parity-baseline.jsonl").as_ref(), &id).unwrap();
     let options = ReplayOptions {
         model: None,
         matching: ReplayMatch::InputSha256,

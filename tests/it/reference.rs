@@ -44,6 +44,11 @@ fn the_reference_of_the_metrics_is_what_the_code_says() {
 }
 
 #[test]
+fn the_reference_of_the_gate_is_what_the_code_says() {
+    is_printed_by("docs/gate.md", "gate");
+}
+
+#[test]
 fn the_reference_of_the_configuration_is_what_the_code_says() {
     is_printed_by("docs/configuration.md", "config");
 }

@@ -4,6 +4,7 @@ pub(crate) mod authority;
 pub(crate) mod fake_judge;
 pub(crate) mod fake_chat;
 pub(crate) mod faults;
+pub(crate) mod generated;
 pub(crate) mod memory;
 pub(crate) mod paid;
 pub(crate) mod process;

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyper_util::rt::TokioIo;
+use judge_cascade::app::Files;
 use judge_cascade::config::{self, Overrides};
 use judge_cascade::rpc::pb::diagnosis_service_client::DiagnosisServiceClient;
 use judge_cascade::server::options::Listen;
@@ -124,8 +125,7 @@ async fn start(folder: &Path, text: &str) -> (RunningServer, Arc<Metrics>, Socke
     );
     let file = Some((file.to_str().unwrap(), text.as_str()));
     let config = config::load(file, &BTreeMap::new(), Overrides::default()).unwrap();
-    let read = |path: &Path| fs::read_to_string(path);
-    let app = judge_cascade::app::build(&config, &read, &|_| None).unwrap();
+    let app = judge_cascade::app::build(&config, Files::Disk, &|_| None).unwrap();
     let server = BoundServer::bind(&config.server, config.admin.listen)
         .await
         .unwrap()

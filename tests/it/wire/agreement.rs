@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use judge_cascade::artifact::replay::{self, ReplayRow};
+use judge_cascade::artifact::replay::ReplayRow;
+use judge_cascade::artifact::replay::recorded::{self, Recorded};
 use judge_cascade::cascade::plan::Scope;
 use judge_cascade::dataset::record::Record;
-use judge_cascade::domain::trace::{JudgeId, Trace, TraceId};
+use judge_cascade::domain::trace::{JudgeId, Trace};
 use judge_cascade::judge::Judge;
 use judge_cascade::judge::composite::Composite;
 use judge_cascade::judge::remote::Wire;
@@ -31,14 +32,9 @@ fn traces() -> Vec<Trace> {
     rows.collect()
 }
 
-fn recorded() -> BTreeMap<TraceId, ReplayRow> {
-    let text = std::fs::read_to_string(fixture("replays/parity-atomic.jsonl")).unwrap();
-    replay::read(
-        "parity-atomic.jsonl",
-        &text,
-        &JudgeId::from("parity-atomic"),
-    )
-    .unwrap()
+fn recorded() -> Recorded {
+    let file = fixture("replays/parity-atomic.jsonl");
+    recorded::open(file.as_ref(), &JudgeId::from("parity-atomic")).unwrap()
 }
 
 /// The recorded probabilities of a trace by the names of the questions on a wire.
@@ -72,7 +68,8 @@ fn says_what_was_recorded(wire: Wire) -> Script {
             texts.iter().filter(|text| holds(text)).count() + shown(trace).len()
         };
         let trace = traces.iter().max_by_key(likeness).unwrap();
-        let numbers = numbers(trace, &rows[&trace.trace_id]);
+        let row = rows.row(&trace.trace_id).unwrap().unwrap();
+        let numbers = numbers(trace, &row);
         speech::answer(wire, seen, |key| match (key, shown(trace).as_slice()) {
             ("chunk_0", [only]) => numbers[&format!("chunk_{only}")],
             _ => numbers[key],
