@@ -180,7 +180,13 @@ impl<'a> Run<'a> {
         metrics.uncertain(&self.profile.name, &ruling.fired);
         metrics.fallback_requested(&self.profile.name, reason);
         let policy = &self.profile.policy.policy;
-        let questions = fallback_questions(policy, judgments, &ruling.fired, asked, atomic_failed);
+        let questions = fallback_questions(
+            policy,
+            judgments,
+            &ruling.fired,
+            || asked.clone(),
+            atomic_failed,
+        );
         self.ask_fallback(ruling, judgments, &questions).await
     }
 

@@ -65,11 +65,11 @@ pub fn fallback_questions(
     policy: &Policy,
     judgments: &Judgments,
     fired: &FiredRule,
-    asked: &QuestionSet,
+    asked: impl FnOnce() -> QuestionSet,
     atomic_failed: bool,
 ) -> QuestionSet {
     if atomic_failed {
-        asked.clone()
+        asked()
     } else {
         policy::open_questions(policy, judgments, fired)
     }

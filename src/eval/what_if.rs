@@ -1,7 +1,8 @@
 //! What-if: recorded judgments under two policies, without a call to a judge.
 //!
-//! A file is read once, replay rows twice, in blocks, by as many threads as there are cores. What a thread finds is counts, which add up in
-//! any order, so that the same file gives the same bytes on any machine.
+//! A file is read once, in blocks, by as many threads as there are cores; where rows of a fallback judge may stand anywhere,
+//! they are looked for first. What a thread finds is counts, which add up in any order, so that the same file gives the
+//! same bytes on any machine.
 
 pub mod blocks;
 pub mod counts;
@@ -11,26 +12,30 @@ pub mod difference;
 pub mod index;
 pub mod parts;
 pub mod recorded;
+mod repeats;
 pub mod replay_line;
 pub mod rows_line;
 pub mod verdict_line;
+mod whose;
 #[cfg(test)]
 mod tests;
 
 use std::fs::{self, Metadata};
+use std::hash::{BuildHasher as _, RandomState};
 use std::io;
-use std::num::NonZero;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
-use std::thread;
 
-use self::blocks::{Blocks, Line, lines};
+use self::blocks::Line;
 use self::counts::{Asked, Counts};
 use self::data::Dataset;
 use self::decide::{Case, Decision, Served};
 use self::difference::{Difference, Kind, NotDecided};
 use self::index::Index;
+use self::parts::Text;
 use self::recorded::{Judges, Recorded};
+use self::repeats::Met;
+use self::replay_line::Names;
+use self::whose::Whose;
 use crate::artifact::lines::{self, LineError, Place};
 use crate::artifact::policy::PolicySnapshot;
 use crate::pricing::PriceTable;
@@ -92,21 +97,20 @@ pub enum WhatIfError {
 /// Compares two policies on the rows of a file.
 pub fn compare(asked_for: &WhatIf<'_>) -> Result<Difference, WhatIfError> {
     let scan = Scan::new(asked_for)?;
-    let (index, mut errors) = match scan.kind {
-        Kind::Replay => {
-            let (index, errors) = Index::read(&scan)?;
-            scan.check_roles(&index)?;
-            (Some(index), errors)
-        }
-        Kind::Verdicts | Kind::Rows => (None, Vec::new()),
-    };
-    let (counts, found) = scan.fold(|line, (counts, judges): &mut (Counts, Judges)| {
-        scan.line(line, index.as_ref(), counts, judges)
-    })?;
-    let counts = counts.into_iter().map(|(counts, _)| counts);
-    let counts = counts
-        .reduce(|sum, counts| sum.plus(counts, asked_for.examples))
-        .unwrap_or_default();
+    let fallback = asked_for.roles.fallback;
+    let index = fallback.map(|judge_id| Index::read(&scan, judge_id));
+    let index = index.transpose()?;
+    let (parts, found) =
+        scan.fold(|line, part: &mut Part| scan.line(line, index.as_ref(), part))?;
+    let parts = parts.into_iter();
+    let part = parts.reduce(|sum, part| sum.plus(part, asked_for.examples));
+    let Part {
+        counts, met, whose, ..
+    } = part.unwrap_or_default();
+    if scan.kind == Kind::Replay {
+        scan.check_roles(&whose)?;
+    }
+    let mut errors = scan.repeats(met)?;
     errors.extend(found);
     if !errors.is_empty() {
         errors.sort_by_key(|error| error.place.line);
@@ -124,8 +128,25 @@ pub fn compare(asked_for: &WhatIf<'_>) -> Result<Difference, WhatIfError> {
     Ok(difference)
 }
 
-/// What one thread made of its blocks: its state, and the lines that are wrong.
-type Part<S> = (S, Vec<(u64, String)>);
+/// What one thread made of its blocks.
+#[derive(Default)]
+struct Part {
+    counts: Counts,
+    judges: Judges,
+    met: Met,
+    whose: Whose,
+}
+
+impl Part {
+    fn plus(self, other: Self, examples: usize) -> Self {
+        Self {
+            counts: self.counts.plus(other.counts, examples),
+            judges: self.judges,
+            met: self.met.plus(other.met),
+            whose: self.whose.plus(other.whose),
+        }
+    }
+}
 
 /// A file of a known kind.
 struct Scan<'q> {
@@ -137,6 +158,8 @@ struct Scan<'q> {
     first_line: u64,
     /// The judge whose rows are decided, in replay rows.
     atomic: String,
+    /// What tells traces apart; its keys are others in every run, so that nobody can make two ids meet.
+    hash: RandomState,
 }
 
 impl<'q> Scan<'q> {
@@ -149,7 +172,7 @@ impl<'q> Scan<'q> {
                 "--on: `{name}` is not a regular file"
             )));
         }
-        let first = first_line(asked_for.file).map_err(|source| WhatIfError::Io {
+        let first = blocks::first_line(asked_for.file).map_err(|source| WhatIfError::Io {
             file: name.clone(),
             reason: source,
         })?;
@@ -190,19 +213,29 @@ impl<'q> Scan<'q> {
             kind,
             first_line: number,
             atomic,
+            hash: RandomState::new(),
         })
     }
 
-    /// Where no role was said there is one judge.
-    fn check_roles(&self, index: &Index) -> Result<(), WhatIfError> {
-        let is_said = self.asked_for.roles.atomic.is_some();
-        let other = index.other_judge(&self.atomic).filter(|_| !is_said);
-        other.map_or(Ok(()), |other| {
-            Err(WhatIfError::Asked(format!(
-                "{} holds rows of the judges `{}` and `{other}`; say with --atomic and --fallback which role each has",
-                self.name, self.atomic
-            )))
-        })
+    /// Every judge that has a role has rows; where no role was said there is one judge.
+    fn check_roles(&self, whose: &Whose) -> Result<(), WhatIfError> {
+        let roles = self.asked_for.roles;
+        if let Some(judge_id) = whose.missing(roles) {
+            return Err(WhatIfError::Asked(format!(
+                "{} holds no row of judge `{judge_id}`; its rows are of {}",
+                self.name,
+                whose.names()
+            )));
+        }
+        let other = whose.other_than(&self.atomic);
+        other
+            .filter(|_| roles.atomic.is_none())
+            .map_or(Ok(()), |other| {
+                Err(WhatIfError::Asked(format!(
+                    "{} holds rows of the judges `{}` and `{other}`; say with --atomic and --fallback which role each has",
+                    self.name, self.atomic
+                )))
+            })
     }
 
     /// Reads every line on as many threads as there are cores; each has a state of its own.
@@ -210,46 +243,13 @@ impl<'q> Scan<'q> {
         &self,
         each: impl Fn(Line<'_>, &mut S) -> Result<(), String> + Sync,
     ) -> Result<(Vec<S>, Vec<LineError>), WhatIfError> {
-        let unreadable = |source| WhatIfError::Io {
-            file: self.name.clone(),
-            reason: source,
-        };
-        let blocks = Mutex::new(Blocks::open(self.asked_for.file).map_err(unreadable)?);
-        let work = || {
-            let (mut state, mut errors, mut block) = (S::default(), Vec::new(), Vec::new());
-            loop {
-                // A thread that panicked ends the scan below.
-                let next = {
-                    let mut blocks = blocks.lock().unwrap_or_else(PoisonError::into_inner);
-                    blocks.next(&mut block)?
-                };
-                let Some(start) = next else {
-                    return Ok::<_, io::Error>((state, errors));
-                };
-                for line in lines(&block, start) {
-                    if let Err(message) = each(line, &mut state)
-                        && errors.len() < MAX_ERRORS
-                    {
-                        errors.push((line.number, message));
-                    }
+        let (states, mut errors) =
+            blocks::fold(self.asked_for.file, MAX_ERRORS, each).map_err(|source| {
+                WhatIfError::Io {
+                    file: self.name.clone(),
+                    reason: source,
                 }
-            }
-        };
-        let count = thread::available_parallelism().map_or(1, NonZero::get);
-        let results: Vec<io::Result<Part<S>>> = thread::scope(|scope| {
-            let threads: Vec<_> = (0..count).map(|_| scope.spawn(work)).collect();
-            let ends = threads.into_iter().map(|thread| {
-                let end = thread.join();
-                end.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            });
-            ends.collect()
-        });
-        let (mut states, mut errors) = (Vec::new(), Vec::new());
-        for result in results {
-            let (state, found) = result.map_err(unreadable)?;
-            states.push(state);
-            errors.extend(found);
-        }
+            })?;
         errors.sort();
         errors.truncate(MAX_ERRORS);
         let errors = errors
@@ -258,55 +258,82 @@ impl<'q> Scan<'q> {
         Ok((states, errors.collect()))
     }
 
-    fn line(
-        &self,
-        line: Line<'_>,
-        index: Option<&Index>,
-        counts: &mut Counts,
-        judges: &mut Judges,
-    ) -> Result<(), String> {
+    /// What tells the rows of judges about traces apart; rows that are not of one judge have none.
+    fn hash(&self, judge_id: Option<&str>, trace_id: &str) -> u64 {
+        self.hash.hash_one((judge_id, trace_id))
+    }
+
+    fn line(&self, line: Line<'_>, index: Option<&Index>, part: &mut Part) -> Result<(), String> {
         let text = utf8(line)?;
         // What an evaluation was writing when it was killed.
         let may_be_cut_off = self.kind == Kind::Rows && !line.is_whole;
         let row = match self.kind {
-            Kind::Verdicts => verdict_line::read(text).map(Some),
+            Kind::Verdicts => verdict_line::read(text),
             Kind::Rows if line.number == self.first_line => return Ok(()),
-            Kind::Rows => rows_line::read(text).map(Some),
-            Kind::Replay => self.replayed(text, counts)?,
+            Kind::Rows => rows_line::read(text),
+            Kind::Replay => return self.replayed(text, line.number, index, part),
         };
-        let mut row = match row {
-            Ok(Some(row)) => row,
-            Ok(None) => return Ok(()),
+        let row = match row {
+            Ok(row) => row,
             Err(_) if may_be_cut_off => {
-                counts.cut_off();
+                part.counts.cut_off();
                 return Ok(());
             }
             Err(error) => return Err(message(&error)),
         };
-        self.complete(&mut row, counts)?;
-        self.decide(row, index, counts, judges)
+        part.met.add(self.hash(None, &row.trace_id), line.number);
+        self.row(row, index, part)
     }
 }
 
 impl Scan<'_> {
     /// A replay row of the atomic judge; rows of the other one are looked up where they are needed.
-    fn replayed<'a>(
+    fn replayed(
         &self,
-        text: &'a str,
-        counts: &mut Counts,
-    ) -> Result<serde_json::Result<Option<Recorded<'a>>>, String> {
+        text: &str,
+        number: u64,
+        index: Option<&Index>,
+        part: &mut Part,
+    ) -> Result<(), String> {
         let roles = self.asked_for.roles;
-        let row = match replay_line::Line::read(text) {
-            Ok(row) => row,
-            Err(error) => return Ok(Err(error)),
+        let row = replay_line::Line::read(text);
+        // A row that is wrong is a row of its judge all the same.
+        let (judge_id, trace_id) = match &row {
+            Ok(row) => (row.judge_id(), row.trace_id()),
+            Err(error) => {
+                if let Ok(names) = serde_json::from_str::<Names<'_>>(text)
+                    && let Some(Text(judge_id)) = &names.judge_id
+                {
+                    part.whose.see(judge_id, roles);
+                    part.met
+                        .add(self.hash(Some(judge_id), &names.trace_id.0), number);
+                }
+                return Err(message(error));
+            }
         };
-        if row.judge_id() == self.atomic {
-            return Ok(Ok(Some(row.recorded(self.asked_for.prices))));
+        part.whose.see(judge_id, roles);
+        part.met.add(self.hash(Some(judge_id), trace_id), number);
+        match row {
+            Ok(row) if row.judge_id() == self.atomic => {
+                self.row(row.recorded(self.asked_for.prices), index, part)
+            }
+            Ok(row) if roles.fallback == Some(row.judge_id()) => Ok(()),
+            Ok(_) => {
+                part.counts.not_decided(NotDecided::OtherJudge);
+                Ok(())
+            }
+            Err(error) => Err(message(&error)),
         }
-        if roles.fallback != Some(row.judge_id()) {
-            counts.not_decided(NotDecided::OtherJudge);
-        }
-        Ok(Ok(None))
+    }
+
+    fn row<'a>(
+        &'a self,
+        mut row: Recorded<'a>,
+        index: Option<&Index>,
+        part: &mut Part,
+    ) -> Result<(), String> {
+        self.complete(&mut row, &mut part.counts)?;
+        self.decide(row, index, part)
     }
 
     /// Adds what the dataset knows.
@@ -328,9 +355,9 @@ impl Scan<'_> {
         &'a self,
         mut row: Recorded<'a>,
         index: Option<&Index>,
-        counts: &mut Counts,
-        judges: &mut Judges,
+        part: &mut Part,
     ) -> Result<(), String> {
+        let Part { counts, judges, .. } = part;
         if !row.is_assessable {
             counts.not_assessable(self.asked, &row);
             return Ok(());
@@ -347,7 +374,11 @@ impl Scan<'_> {
         if let Some(index) = index
             && decisions.iter().any(is_missing)
             && let Some(judge_id) = self.asked_for.roles.fallback
-            && let Some(line) = index.line(judge_id, &row.trace_id)?
+            && let Some(line) = index.line(
+                self.hash(Some(judge_id), &row.trace_id),
+                judge_id,
+                &row.trace_id,
+            )?
         {
             let fallback = replay_line::Line::read(&line).map_err(|error| message(&error))?;
             row.fallback = Some(Box::new(fallback.leg(self.asked_for.prices).into_owned()));
@@ -384,16 +415,4 @@ fn place(file: &str, number: u64) -> Place {
         file: file.to_owned(),
         line: usize::try_from(number).unwrap_or(usize::MAX),
     }
-}
-
-/// The first line that is not blank, and its number.
-fn first_line(path: &Path) -> io::Result<Option<(u64, String)>> {
-    let (mut blocks, mut block) = (Blocks::open(path)?, Vec::new());
-    while let Some(start) = blocks.next(&mut block)? {
-        if let Some(line) = lines(&block, start).next() {
-            let text = String::from_utf8_lossy(line.bytes).into_owned();
-            return Ok(Some((line.number, text)));
-        }
-    }
-    Ok(None)
 }

@@ -25,7 +25,7 @@ use self::case::{Case, Value};
 use super::Policy;
 use super::band::Band;
 use crate::domain::diagnosis::{BlockCause, Diagnosis, FiredRule, Ground, Rule, Ruling};
-use crate::domain::dimension::{Dimension, DimensionRole, DimensionSet};
+use crate::domain::dimension::{Dimension, DimensionMap, DimensionRole, DimensionSet};
 use crate::domain::judgment::Judgments;
 use crate::domain::probability::Probability;
 use crate::domain::question::QuestionSet;
@@ -59,12 +59,12 @@ pub fn diagnose(policy: &Policy, judgments: &Judgments) -> Ruling {
 /// of every required dimension and of what holds a rule back. None where a rule decided.
 pub fn open_questions(policy: &Policy, judgments: &Judgments, fired: &FiredRule) -> QuestionSet {
     let case = Case::new(policy, judgments);
-    judgments.map(|question, _| {
-        let dimension = question.dimension();
-        let is_wanted =
-            case.role(dimension) == DimensionRole::Required || fired.blocking[dimension].is_some();
-        fired.rule == Rule::Uncertain && is_wanted && case.open_cause(question).is_some()
-    })
+    let is_wanted = DimensionMap::from_fn(|dimension| {
+        let is_required = case.role(dimension) == DimensionRole::Required;
+        fired.rule == Rule::Uncertain && (is_required || fired.blocking[dimension].is_some())
+    });
+    judgments
+        .map(|question, _| is_wanted[question.dimension()] && case.open_cause(question).is_some())
 }
 
 /// A bad end that holds, before it is known whether the rule may fire.
@@ -204,11 +204,14 @@ impl<'a> Case<'a> {
 
     fn pass_or_uncertain(&self, mut blocking: Blocking) -> Ruling {
         self.block_required(DimensionSet::ALL.iter(), &mut blocking);
+        if !is_clear(&blocking) {
+            return uncertain(blocking);
+        }
         let covered = self.covered();
-        if is_clear(&blocking) && !covered.is_empty() {
-            self.pass(covered)
-        } else {
+        if covered.is_empty() {
             uncertain(blocking)
+        } else {
+            self.pass(covered)
         }
     }
 

@@ -431,6 +431,57 @@ fn a_trace_has_one_row_of_each_judge() {
 }
 
 #[test]
+fn a_trace_stands_once_in_verdict_rows_and_in_rows_files_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let (verdicts, evaluated) = (
+        verdicts(folder.path(), "demo", "demo"),
+        rows_file(folder.path()),
+    );
+    for (file, header_count) in [(verdicts, 0), (evaluated, 1)] {
+        let text = fs::read_to_string(&file).unwrap();
+        let lines: Vec<_> = text.lines().collect();
+        let again = &lines[header_count + 1..header_count + 3];
+        // The lines between are blank, and the second one has blanks of its own.
+        let second = again[1].replacen(':', " :\t", 1);
+        let repeated = format!("{text}\n\n{}\n{second}\n{}\n", again[0], again[0]);
+        fs::write(&file, repeated).unwrap();
+        let path = file.to_str().unwrap();
+        let output = run(&["policy", "diff", "parity-v1", "parity-v1", "--on", path]);
+        assert_eq!(output.status.code(), Some(1));
+        assert_eq!(stdout(&output), "");
+        let said = stderr(&output);
+        let end = lines.len() + 2;
+        let expected = [(1, 0), (2, 1), (3, 0)].map(|(after, which)| {
+            let row: Value = serde_json::from_str(again[which]).unwrap();
+            let trace = row["trace_id"].as_str().unwrap();
+            let (line, known) = (end + after, header_count + 2 + which);
+            format!("{path}:{line}: trace `{trace}` has a row in line {known}")
+        });
+        assert_eq!(said.trim_end(), format!("error: {}", expected.join("\n")));
+    }
+}
+
+#[test]
+fn a_row_that_is_wrong_is_told_with_those_that_repeat_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("rows.jsonl");
+    let atomic = fs::read_to_string(fixture("replays/demo-atomic.jsonl")).unwrap();
+    let first = atomic.lines().next().unwrap();
+    let wrong = first.replacen("{", "{\"mood\":1,", 1);
+    fs::write(&file, format!("{first}\n{wrong}\n")).unwrap();
+    let path = file.to_str().unwrap();
+    let output = run(&["policy", "diff", "parity-v1", "parity-v1", "--on", path]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = stderr(&output);
+    let repeat = format!("{path}:2: trace `demo-001` has a row of judge `demo-atomic` in line 1");
+    assert!(said.contains(&repeat), "{said}");
+    assert!(
+        said.contains(&format!("{path}:2: unknown field `mood`")),
+        "{said}"
+    );
+}
+
+#[test]
 fn only_a_regular_file_is_compared_on() {
     let folder = tempfile::tempdir().unwrap();
     for file in [folder.path().to_str().unwrap(), "/dev/null"] {

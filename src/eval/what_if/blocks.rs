@@ -3,9 +3,14 @@
 //! Memory is bounded by the length of a block, or of the longest line, whatever the length of the file.
 
 use std::fs::File;
-use std::io::{self, BufRead as _, Read as _};
+use std::io::{self, Read as _};
 use std::iter;
+use std::num::NonZero;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use memchr::{memchr, memchr_iter, memrchr};
 
 /// The length of a block unless a line is longer.
 const BLOCK_BYTES: usize = 1 << 20;
@@ -50,7 +55,7 @@ impl Blocks {
             let before = block.len();
             let wanted = BLOCK_BYTES.saturating_sub(before).max(BLOCK_BYTES / 4) as u64;
             let read = (&self.file).take(wanted).read_to_end(block)?;
-            let end = block.iter().rposition(|&byte| byte == b'\n');
+            let end = memrchr(b'\n', block);
             match end {
                 _ if read == 0 => break,
                 Some(end) if BLOCK_BYTES <= block.len() => {
@@ -68,19 +73,10 @@ impl Blocks {
             lines: self.lines,
             offset: self.offset,
         };
-        self.lines += line_end_count(block);
+        self.lines += memchr_iter(b'\n', block).count() as u64;
         self.offset += block.len() as u64;
         Ok(Some(start))
     }
-}
-
-/// How many line ends there are. Sums of one byte over as many bytes as it can count are what compilers make fast.
-fn line_end_count(block: &[u8]) -> u64 {
-    let count = |bytes: &[u8]| -> u8 { bytes.iter().map(|&byte| u8::from(byte == b'\n')).sum() };
-    block
-        .chunks(usize::from(u8::MAX))
-        .map(|bytes| u64::from(count(bytes)))
-        .sum()
 }
 
 /// One line of a block.
@@ -119,15 +115,79 @@ pub fn lines(block: &[u8], start: Start) -> impl Iterator<Item = Line<'_>> {
         .filter(|line| !line.bytes.trim_ascii().is_empty())
 }
 
-/// All lines with their ends. The search for an end is that of buffered readers, which looks at many bytes at once.
+/// All lines with their ends.
 fn raw_lines(block: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = block;
     iter::from_fn(move || {
-        let all = rest;
-        // A slice in memory can always be read.
-        let length = rest.skip_until(b'\n').unwrap_or(all.len());
-        (0 < length).then(|| &all[..length])
+        let length = memchr(b'\n', rest).map_or(rest.len(), |end| end + 1);
+        let (line, after) = rest.split_at(length);
+        rest = after;
+        (!line.is_empty()).then_some(line)
     })
+}
+
+/// The number of a line and what is wrong with it.
+type Wrong = (u64, String);
+
+/// What one thread made of its blocks: its state, and the lines that are wrong.
+type Part<S> = (S, Vec<Wrong>);
+
+/// Reads every line of a file on as many threads as there are cores: the states of the threads, and what is wrong with
+/// which line. Of each thread the first `max_errors` are told.
+pub fn fold<S: Default + Send>(
+    path: &Path,
+    max_errors: usize,
+    each: impl Fn(Line<'_>, &mut S) -> Result<(), String> + Sync,
+) -> io::Result<(Vec<S>, Vec<Wrong>)> {
+    let blocks = Mutex::new(Blocks::open(path)?);
+    let work = || {
+        let (mut state, mut errors, mut block) = (S::default(), Vec::new(), Vec::new());
+        loop {
+            // A thread that panicked ends the reading below.
+            let next = {
+                let mut blocks = blocks.lock().unwrap_or_else(PoisonError::into_inner);
+                blocks.next(&mut block)?
+            };
+            let Some(start) = next else {
+                return Ok::<_, io::Error>((state, errors));
+            };
+            for line in lines(&block, start) {
+                if let Err(message) = each(line, &mut state)
+                    && errors.len() < max_errors
+                {
+                    errors.push((line.number, message));
+                }
+            }
+        }
+    };
+    let count = thread::available_parallelism().map_or(1, NonZero::get);
+    let results: Vec<io::Result<Part<S>>> = thread::scope(|scope| {
+        let threads: Vec<_> = (0..count).map(|_| scope.spawn(work)).collect();
+        let ends = threads.into_iter().map(|thread| {
+            let end = thread.join();
+            end.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        });
+        ends.collect()
+    });
+    let (mut states, mut errors) = (Vec::new(), Vec::new());
+    for result in results {
+        let (state, found) = result?;
+        states.push(state);
+        errors.extend(found);
+    }
+    Ok((states, errors))
+}
+
+/// The first line that is not blank, and its number.
+pub fn first_line(path: &Path) -> io::Result<Option<(u64, String)>> {
+    let (mut blocks, mut block) = (Blocks::open(path)?, Vec::new());
+    while let Some(start) = blocks.next(&mut block)? {
+        if let Some(line) = lines(&block, start).next() {
+            let text = String::from_utf8_lossy(line.bytes).into_owned();
+            return Ok(Some((line.number, text)));
+        }
+    }
+    Ok(None)
 }
 
 #[cfg(test)]
@@ -157,11 +217,6 @@ mod tests {
             }
         }
         assert_eq!(whole, text);
-        assert_eq!(
-            line_end_count(text.as_bytes()),
-            text.matches('\n').count() as u64
-        );
-        assert_eq!(line_end_count(&[b'\n'; 1000]), 1000);
         let last = 4 + BLOCK_BYTES as u64 / 4;
         let expected: Vec<_> = [1].into_iter().chain(3..=last).collect();
         assert_eq!(numbers, expected);

@@ -115,7 +115,6 @@ impl<'r, 'a> Case<'r, 'a> {
     }
 
     fn questions(&self, policy: &Policy, judgments: &Judgments, ruling: &Ruling) -> QuestionSet {
-        let asked = judgments.map(|_, judgment| !matches!(judgment, Judgment::NotApplicable(_)));
         // Nearly every row has an answer, and then there is no need to copy what was said.
         let has_answer = judgments
             .iter()
@@ -124,7 +123,8 @@ impl<'r, 'a> Case<'r, 'a> {
             let said = judgments.map(|_, judgment| Some(judgment.clone()));
             settle::whole_failure(&said).is_some()
         };
-        settle::fallback_questions(policy, judgments, &ruling.fired, &asked, atomic_failed)
+        let asked = || judgments.map(|_, judgment| !matches!(judgment, Judgment::NotApplicable(_)));
+        settle::fallback_questions(policy, judgments, &ruling.fired, asked, atomic_failed)
     }
 
     /// Which recorded answers settle these questions: those to all of them before those to some, and those to the very

@@ -221,8 +221,10 @@ impl<'a> Leg<'a> {
 
     /// What was recorded, as it was planned and said: a question that nobody was asked is unanswered.
     pub fn judgments(&self, chunk_count: usize, judges: &mut Judges) -> Judgments {
+        let own = judges.id(&self.judge_id);
         PerQuestion::from_fn(chunk_count, |question| {
-            self.judgment(question, &self.chunk_ids, JudgeRole::Atomic, judges)
+            let cell = self.cell(question, &self.chunk_ids);
+            self.judgment(cell, &own, JudgeRole::Atomic, judges)
                 .unwrap_or_else(unanswered)
         })
     }
@@ -234,9 +236,11 @@ impl<'a> Leg<'a> {
         ids: &[Cow<'_, str>],
         judges: &mut Judges,
     ) -> Answers {
+        let own = judges.id(&self.judge_id);
         PerQuestion::from_fn(wanted.chunk_count(), |question| {
             if wanted[question] {
-                self.judgment(question, ids, JudgeRole::Fallback, judges)
+                let cell = self.cell(question, ids);
+                self.judgment(cell, &own, JudgeRole::Fallback, judges)
             } else {
                 None
             }
@@ -266,21 +270,24 @@ impl<'a> Leg<'a> {
 
     fn judgment(
         &self,
-        question: Question,
-        ids: &[Cow<'_, str>],
+        cell: &Cell<'_>,
+        own: &JudgeId,
         role: JudgeRole,
         judges: &mut Judges,
     ) -> Option<Judgment> {
-        match self.cell(question, ids) {
+        match cell {
             Cell::Absent => None,
             Cell::NotApplicable(reason) => Some(Judgment::NotApplicable(*reason)),
             Cell::Failed(reason) => Some(Judgment::Failed(Failure {
-                judge_id: judges.id(&self.judge_id),
+                judge_id: own.clone(),
                 reason: *reason,
             })),
             Cell::Judged(cell) => Some(Judgment::Judged(Judged {
                 probability: cell.probability,
-                judge_id: judges.id(cell.judge_id.as_ref().unwrap_or(&self.judge_id)),
+                judge_id: match &cell.judge_id {
+                    Some(other) if **other != *own.as_str() => judges.id(other),
+                    Some(_) | None => own.clone(),
+                },
                 role,
                 source: cell
                     .source

@@ -54,9 +54,9 @@ pub struct Names<'a> {
     /// The trace.
     #[serde(borrow)]
     pub trace_id: Text<'a>,
-    /// The judge.
-    #[serde(borrow)]
-    pub judge_id: Text<'a>,
+    /// The judge; rows of other kinds are not of one judge.
+    #[serde(borrow, default)]
+    pub judge_id: Option<Text<'a>>,
 }
 
 /// Absent is absent, and null is an error.
@@ -144,6 +144,11 @@ impl<'a> Line<'a> {
     /// The judge.
     pub fn judge_id(&self) -> &str {
         &self.judge_id.0
+    }
+
+    /// The trace.
+    pub fn trace_id(&self) -> &str {
+        &self.trace_id.0
     }
 
     /// What the judge said and what it cost.

@@ -8,11 +8,9 @@ use serde::{Deserialize, Deserializer};
 use super::parts::{Count, Full, InOrder, Text, put};
 use super::recorded::{Decided, Leg, Recorded, Whole};
 use crate::domain::Vocabulary as _;
-use crate::domain::diagnosis::{Diagnosis, NotAssessableReason, Rule, Verdict};
-use crate::domain::failure::FailureReason;
+use crate::domain::diagnosis::{Diagnosis, Verdict};
 use crate::domain::judgment::JudgmentSource;
-use crate::domain::outcome::{NanoUsd, Route};
-use crate::domain::probability::Probability;
+use crate::domain::outcome::NanoUsd;
 use crate::eval::rows;
 use crate::report::model::Mode;
 
@@ -113,25 +111,9 @@ impl<'de> Visitor<'de> for ByDimensionVisitor {
 /// How the cascade ended; the other modes follow from the same answers.
 #[derive(Default)]
 struct Ends {
-    cascade: Option<End>,
-    atomic_only: Option<End>,
+    cascade: Option<rows::End>,
+    atomic_only: Option<rows::End>,
     is_assessable: bool,
-}
-
-#[derive(Deserialize)]
-struct End {
-    #[serde(default)]
-    not_assessable: Option<NotAssessableReason>,
-    #[serde(default)]
-    diagnosis: Option<Diagnosis>,
-    #[serde(default)]
-    confidence: Option<Probability>,
-    #[serde(default)]
-    route: Option<Route>,
-    #[serde(default)]
-    rule: Option<Rule>,
-    #[serde(default)]
-    failed: Option<FailureReason>,
 }
 
 impl<'de> Deserialize<'de> for Ends {
@@ -156,8 +138,8 @@ impl<'de> Visitor<'de> for EndsVisitor {
             is_assessable: true,
         };
         while let Some(Text(name)) = map.next_key::<Text<'de>>()? {
-            let end: End = map.next_value()?;
-            ends.is_assessable &= end.not_assessable.is_none();
+            let end: rows::End = map.next_value()?;
+            ends.is_assessable &= !matches!(end, rows::End::NotAssessable { .. });
             if name == Mode::Cascade.name() {
                 ends.cascade = Some(end);
             } else if name == Mode::AtomicOnly.name() {
@@ -178,20 +160,21 @@ pub fn read(line: &str) -> serde_json::Result<Recorded<'_>> {
     } = line.ends;
     let atomic = line.atomic.map(|OneLeg(leg)| leg);
     // A row that the fallback judge was to help has a route, even if that came to nothing.
-    let has_no_route = |end: &End| end.failed.is_some() && end.route.is_none();
+    let has_no_route = |end: &rows::End| matches!(end, rows::End::Failed { route: None, .. });
     let has_ended = cascade
         .as_ref()
         .or(atomic_only.as_ref())
         .is_some_and(has_no_route)
         && atomic.as_ref().is_some_and(|leg| leg.failed_as_a_whole());
-    let decided = cascade.and_then(|end| {
-        Some(Decided {
-            diagnosis: end.diagnosis?,
+    let decided = match cascade {
+        Some(rows::End::Answered(end)) => Some(Decided {
+            diagnosis: end.diagnosis,
             confidence: end.confidence,
-            route: end.route?,
-            rule: end.rule?,
-        })
-    });
+            route: end.route,
+            rule: end.rule,
+        }),
+        Some(rows::End::Failed { .. } | rows::End::NotAssessable { .. }) | None => None,
+    };
     Ok(Recorded {
         index: Some(line.index),
         trace_id: line.trace_id.0,

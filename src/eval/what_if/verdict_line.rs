@@ -93,7 +93,7 @@ impl<'de> Visitor<'de> for PassVisitor {
                     let chunks: ByChunk<'de, Full<'de>> = map.next_value()?;
                     (leg.chunk_ids, leg.chunks) = (chunks.ids, chunks.cells);
                 }
-                "statements" => {
+                "statements" | "statement_summary" => {
                     map.next_value::<IgnoredAny>()?;
                 }
                 "verdict" => {

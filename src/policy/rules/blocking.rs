@@ -55,7 +55,7 @@ impl<'a> Case<'a> {
         let claims_absence = dimension.polarity() == Polarity::BadWhenTrue;
         match self.value(question) {
             Some(value) if !value.is_good() => {
-                self.open_cause(question).or(Some(BlockCause::Upstream))
+                self.open_value_cause(&value).or(Some(BlockCause::Upstream))
             }
             Some(value) if claims_absence && !value.is_whole() => Some(BlockCause::PartlySeen),
             Some(_) => None,
@@ -89,10 +89,11 @@ impl<'a> Case<'a> {
             };
         }
         let question = Question::about(dimension);
-        self.open_cause(question).or_else(|| {
-            let value = self.value(question)?;
-            (!value.is_good()).then_some(BlockCause::Upstream)
-        })
+        let Some(value) = self.value(question) else {
+            return self.open_cause(question);
+        };
+        self.open_value_cause(&value)
+            .or_else(|| (!value.is_good()).then_some(BlockCause::Upstream))
     }
 
     /// Whether a PASS may stand on a chunk.
@@ -131,18 +132,20 @@ impl<'a> Case<'a> {
 
     /// Why a judgment is open, that is, could be settled by asking another judge; `None` if it is settled.
     pub(super) fn open_cause(&self, question: Question) -> Option<BlockCause> {
-        if self.role(question.dimension()) == DimensionRole::Off {
-            return None;
+        match &self.judgments[question] {
+            Judgment::Judged(_) => self.open_value_cause(&self.value(question)?),
+            Judgment::Failed(failure) => (self.role(question.dimension()) != DimensionRole::Off)
+                .then_some(BlockCause::Failed(failure.reason)),
+            Judgment::NotApplicable(_) => None,
         }
-        if let Judgment::Failed(failure) = &self.judgments[question] {
-            return Some(BlockCause::Failed(failure.reason));
-        }
-        let value = self.value(question)?;
+    }
+
+    fn open_value_cause(&self, value: &Value<'a>) -> Option<BlockCause> {
         if value.band == Band::Uncertain {
             Some(BlockCause::Band)
         } else if !value.is_whole() {
             Some(BlockCause::PartlySeen)
-        } else if value.is_vetoed && (value.is_good() || self.counts_every_chunk(question)) {
+        } else if value.is_vetoed && (value.is_good() || self.counts_every_chunk(value)) {
             Some(BlockCause::Veto)
         } else {
             None
@@ -150,7 +153,7 @@ impl<'a> Case<'a> {
     }
 
     /// Whether a PASS needs this chunk settled, relevant or not.
-    fn counts_every_chunk(&self, question: Question) -> bool {
-        question.dimension() == ChunkRelevance && self.policy.chunk_rule == ChunkRule::All
+    fn counts_every_chunk(&self, value: &Value<'a>) -> bool {
+        value.dimension() == ChunkRelevance && self.policy.chunk_rule == ChunkRule::All
     }
 }

@@ -63,7 +63,13 @@ fn outcome(recorded: &Recorded<'_>, policy: &Policy) -> Outcome {
 
     let asked = judgments.map(|_, judgment| !matches!(judgment, Judgment::NotApplicable(_)));
     let atomic_failed = settle::whole_failure(&said).is_some();
-    let open = settle::fallback_questions(policy, &judgments, &ruling.fired, &asked, atomic_failed);
+    let open = settle::fallback_questions(
+        policy,
+        &judgments,
+        &ruling.fired,
+        || asked.clone(),
+        atomic_failed,
+    );
     let fallback = recorded.fallback.as_ref().filter(|_| needs_judge);
     let answers = fallback.map(|leg| leg.answers(&open, &[], &mut judges));
     let answers = answers.filter(|answers| is_answered(&open, answers));
