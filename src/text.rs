@@ -10,6 +10,7 @@ pub mod language;
 pub mod numbers;
 mod phrases;
 pub mod sentences;
+pub mod statements;
 pub mod tokens;
 pub mod words;
 

@@ -108,6 +108,9 @@ pub struct PassRow {
     /// The statements of the answer.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub statements: Vec<StatementRow>,
+    /// How many of them were judged, and how well they are supported on the whole.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub statement_summary: Option<StatementSummaryRow>,
     /// A whole diagnosis in place of judgments.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub verdict: Option<WholeVerdictRow>,
@@ -206,6 +209,21 @@ pub struct StatementRow {
     pub end_offset: Option<usize>,
     /// Whether the context supports it.
     pub groundedness: JudgmentRow,
+}
+
+/// How many statements of an answer were judged, and how well they are supported on the whole.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StatementSummaryRow {
+    /// Statements with a probability.
+    pub decided_count: usize,
+    /// Statements that say too little to be decided.
+    pub undecidable_count: usize,
+    /// Statements that were not judged for any other reason.
+    pub failed_count: usize,
+    /// The mean probability of the decided ones; absent if there are none.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub mean_groundedness: Option<Probability>,
 }
 
 /// One call to a judge.

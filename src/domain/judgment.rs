@@ -80,6 +80,19 @@ pub struct StatementJudgment {
     pub groundedness: Judgment,
 }
 
+/// How many statements of an answer were judged, and how well they are supported on the whole.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct StatementSummary {
+    /// Statements with a probability.
+    pub decided_count: usize,
+    /// Statements that say too little to be decided.
+    pub undecidable_count: usize,
+    /// Statements that were not judged for any other reason.
+    pub failed_count: usize,
+    /// The mean probability of the decided ones; `None` if there are none.
+    pub mean_groundedness: Option<Probability>,
+}
+
 /// What a policy decides over: one judgment for every question of a trace.
 pub type Judgments = PerQuestion<Judgment>;
 
@@ -117,6 +130,38 @@ impl Judgment {
             Self::Judged(judged) => Some(judged),
             Self::NotApplicable(_) | Self::Failed(_) => None,
         }
+    }
+
+    /// Whether the question cannot be decided for its text.
+    pub fn is_undecidable(&self) -> bool {
+        match self {
+            Self::Failed(failure) => failure.reason == FailureReason::Undecidable,
+            Self::Judged(_) | Self::NotApplicable(_) => false,
+        }
+    }
+}
+
+impl StatementSummary {
+    /// The summary of the statements of an answer; `None` if there are none.
+    pub fn of(statements: &[StatementJudgment]) -> Option<Self> {
+        if statements.is_empty() {
+            return None;
+        }
+        let judgments = || statements.iter().map(|statement| &statement.groundedness);
+        let judged = judgments().filter_map(Judgment::judged);
+        let probabilities: Vec<f64> = judged.map(|judged| judged.probability.value()).collect();
+        let decided_count = probabilities.len();
+        let undecidable_count = judgments().filter(|one| one.is_undecidable()).count();
+        let mean = probabilities.iter().sum::<f64>() / decided_count as f64;
+        Some(Self {
+            decided_count,
+            undecidable_count,
+            failed_count: statements.len() - decided_count - undecidable_count,
+            // The sum of many ones may be rounded up; that of none has no mean.
+            mean_groundedness: Probability::try_from(mean.min(1.0))
+                .ok()
+                .filter(|_| 0 < decided_count),
+        })
     }
 }
 
@@ -167,13 +212,80 @@ vocabulary! {
     pub enum Guard {
         /// A number of the statement stands nowhere in the context.
         MissingNumber = "missing_number",
+        /// The best evidence has numbers, but not one of the statement.
+        NumberConflict = "number_conflict",
         /// A capitalised word of the statement stands nowhere in the context.
         MissingName = "missing_name",
         /// The statement and its best evidence differ in negation.
         NegationParity = "negation_parity",
+        /// The opposite of a word of the statement stands in its best evidence.
+        Antonym = "antonym",
+        /// The statement has the words of its best evidence in another order.
+        WordOrder = "word_order",
+        /// The sentences around a quotation take it back, or it starts with a pronoun that stood after another sentence.
+        QuotedContext = "quoted_context",
         /// No chunk that supports the answer shares a word with the question.
         OffTopic = "off_topic",
         /// A text of the trace seems to speak to the judge.
         InjectionSignal = "injection_signal",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn statement(groundedness: Judgment) -> StatementJudgment {
+        StatementJudgment {
+            text: "A statement.".to_owned(),
+            span: None,
+            groundedness,
+        }
+    }
+
+    fn judged(probability: f64) -> StatementJudgment {
+        statement(Judgment::Judged(Judged {
+            probability: Probability::try_from(probability).unwrap(),
+            judge_id: "j".into(),
+            role: JudgeRole::Atomic,
+            source: JudgmentSource::Native,
+            delivery: JudgmentDelivery::Live,
+            basis: JudgmentBasis::Measured,
+            seen_fraction: SeenFraction::ALL,
+            label_mass: None,
+            vetoes_pass: false,
+            evidence: None,
+        }))
+    }
+
+    fn failed(reason: FailureReason) -> StatementJudgment {
+        statement(Judgment::Failed(Failure {
+            judge_id: "j".into(),
+            reason,
+        }))
+    }
+
+    #[test]
+    fn undecidable_and_failed_statements_are_in_no_mean() {
+        let all = [
+            judged(0.25),
+            failed(FailureReason::Undecidable),
+            judged(0.75),
+            failed(FailureReason::Protocol),
+        ];
+        let summary = StatementSummary::of(&all).unwrap();
+        let expected = StatementSummary {
+            decided_count: 2,
+            undecidable_count: 1,
+            failed_count: 1,
+            mean_groundedness: Some(Probability::HALF),
+        };
+        assert_eq!(summary, expected);
+        let summary = StatementSummary::of(&all[1..2]).unwrap();
+        assert_eq!(
+            (summary.decided_count, summary.mean_groundedness),
+            (0, None)
+        );
+        assert_eq!(StatementSummary::of(&[]), None);
     }
 }

@@ -48,6 +48,7 @@ pub struct AnswerCache {
 pub struct Cached {
     inner: Arc<dyn Judge>,
     cache: Arc<AnswerCache>,
+    max_statements: Option<usize>,
 }
 
 struct Entry {
@@ -81,8 +82,8 @@ impl AnswerCache {
     }
 
     /// Keeps an answer, if it is whole.
-    async fn keep(&self, key: Key, answer: &Answer, asked: &QuestionSet) {
-        if is_whole(answer, asked) {
+    async fn keep(&self, key: Key, answer: &Answer, asked: &QuestionSet, by_statements: bool) {
+        if is_whole(answer, asked, by_statements) {
             let entry = Entry {
                 answer: answer.clone(),
                 since: Instant::now(),
@@ -96,7 +97,17 @@ impl AnswerCache {
 impl Cached {
     /// The judge with its answers kept in `cache`.
     pub fn new(inner: Arc<dyn Judge>, cache: Arc<AnswerCache>) -> Self {
-        Self { inner, cache }
+        Self {
+            inner,
+            cache,
+            max_statements: None,
+        }
+    }
+
+    /// The same of a judge that is asked about so many statements one by one.
+    pub const fn by_statements(mut self, max_statements: Option<usize>) -> Self {
+        self.max_statements = max_statements;
+        self
     }
 
     async fn ask_and_keep(
@@ -107,7 +118,9 @@ impl Cached {
     ) -> Result<Answer, JudgeError> {
         let result = self.inner.judge(ask, context).await;
         if let Ok(answer) = &result {
-            self.cache.keep(key, answer, ask.questions).await;
+            let by_statements = self.max_statements.is_some();
+            let keep = self.cache.keep(key, answer, ask.questions, by_statements);
+            keep.await;
         }
         result
     }
@@ -176,7 +189,7 @@ impl Judge for Cached {
 
     async fn judge(&self, ask: &Ask<'_>, context: &CallContext) -> Result<Answer, JudgeError> {
         let start = Instant::now();
-        let key = key(ask, self.inner.info());
+        let key = key(ask, self.inner.info(), self.max_statements);
         let metrics = &self.cache.metrics;
         if context.skip_cache {
             metrics.cache_asked(CacheResult::Bypass);
@@ -221,8 +234,9 @@ impl Judge for Cached {
     }
 }
 
-/// Whether every question that was asked is judged over uncut text.
-fn is_whole(answer: &Answer, asked: &QuestionSet) -> bool {
+/// Whether every question that was asked is judged over uncut text. Where it is asked `by_statements`, those that are
+/// undecidable are so for ever and were not asked.
+fn is_whole(answer: &Answer, asked: &QuestionSet, by_statements: bool) -> bool {
     let is_judged = |judgment: &Judgment| {
         let judged = judgment.judged();
         judged.is_some_and(|judged| judged.seen_fraction.is_whole())
@@ -231,7 +245,10 @@ fn is_whole(answer: &Answer, asked: &QuestionSet) -> bool {
     let mut statements = answer.statements.iter();
     answer.verdict.is_none()
         && judgments.all(|judgment| judgment.as_ref().is_some_and(is_judged))
-        && statements.all(|statement| is_judged(&statement.groundedness))
+        && statements.all(|statement| {
+            let groundedness = &statement.groundedness;
+            is_judged(groundedness) || (by_statements && groundedness.is_undecidable())
+        })
 }
 
 /// Whether time ran out for any of it.

@@ -14,6 +14,16 @@ use crate::domain::question::Question;
 
 /// The version of both sets of questions.
 const VERSION: &str = "2";
+/// What the name of a question about a statement begins with.
+pub const STATEMENT_KEY: &str = "groundedness_";
+/// The words of groundedness where it is asked about each statement of the answer by itself; the sets of questions hold
+/// those about the answer as a whole.
+pub const STATEMENT: Wording = Wording {
+    dimension: Dimension::Groundedness,
+    text: "Is everything that `statements[i]` claims, read as a part of `answer`, supported by `chunks`?",
+    when_true: "Every claim of `statements[i]` is stated in `chunks` or follows from them.",
+    when_false: "At least one claim of `statements[i]` is neither stated in `chunks` nor follows from them.",
+};
 
 /// A versioned set of questions.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +42,8 @@ pub struct Decision {
 
 /// The words of the question about a dimension.
 ///
-/// They name the parts of a trace by their paths. `chunks[i]` stands for the chunk that is asked about, and
+/// They name the parts of a trace by their paths. `chunks[i]` stands for the chunk that is asked about, `statements[i]`
+/// for the statement, and
 /// `retrieval_question` for `standalone_question` if there is one, else for `question`, read after `history`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wording {
@@ -94,6 +105,18 @@ impl Decision {
 impl Wording {
     /// The words of one question over one view: text, when true, when false.
     pub fn over(&self, question: Question, view: &View<'_>) -> [String; 3] {
+        let ordinal = question.chunk_ordinal();
+        let path = ordinal.map(|ordinal| ("chunks[i]", format!("chunks[{ordinal}]")));
+        self.put(path, view)
+    }
+
+    /// The words of the question about one of the statements that are asked about, by its ordinal among these.
+    pub fn over_statement(&self, ordinal: usize, view: &View<'_>) -> [String; 3] {
+        let path = ("statements[i]", format!("statements[{ordinal}]"));
+        self.put(Some(path), view)
+    }
+
+    fn put(&self, path: Option<(&str, String)>, view: &View<'_>) -> [String; 3] {
         let retrieval_question = match (&view.standalone_question, view.history.is_empty()) {
             (Some(_), _) => "`standalone_question`",
             (None, true) => "`question`",
@@ -107,8 +130,8 @@ impl Wording {
             );
         [self.text, self.when_true, self.when_false].map(|words| {
             let mut words = words.replace("`retrieval_question`", retrieval_question);
-            if let Some(ordinal) = question.chunk_ordinal() {
-                words = words.replace("chunks[i]", &format!("chunks[{ordinal}]"));
+            if let Some((any, one)) = &path {
+                words = words.replace(any, one);
             }
             if history_is_evidence {
                 words = words.replace("`chunks`", "`chunks` and `history`");
@@ -124,6 +147,11 @@ pub fn key(question: Question) -> String {
         Some(ordinal) => format!("chunk_{ordinal}"),
         None => question.dimension().name().to_owned(),
     }
+}
+
+/// The name of the question about one of the statements that are asked about, by its ordinal among these.
+pub fn statement_key(ordinal: usize) -> String {
+    format!("{STATEMENT_KEY}{ordinal}")
 }
 
 /// The words of the question about a dimension.

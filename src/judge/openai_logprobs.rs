@@ -2,7 +2,7 @@
 //!
 //! The words of the model are used only to find where its labels stand; a probability comes from the numbers there or
 //! not at all. Either one request holds all questions in numbered slots, or each question is a request of its own that
-//! holds nothing but what it may rest on.
+//! holds nothing but what it may rest on; the statements of groundedness are then slots of its request.
 
 mod mass;
 mod narrow;
@@ -30,9 +30,9 @@ use super::reply::{Reply, ReplyKind};
 use super::view::View;
 use super::wire::adapt::Adapting;
 use super::wire::{self, Expected, Read, models};
-use super::{Answer, Ask, CallContext, Judge, JudgeError, JudgeInfo, decision};
+use super::{Answer, Ask, CallContext, Judge, JudgeError, JudgeInfo};
 use crate::domain::failure::FailureReason;
-use crate::domain::judgment::{Answers, Failure, Judgment, JudgmentSource};
+use crate::domain::judgment::{Answers, Failure, Judgment, JudgmentSource, StatementJudgment};
 use crate::domain::outcome::JudgeRole;
 use crate::domain::probability::Probability;
 use crate::domain::question::{Question, QuestionSet};
@@ -125,6 +125,7 @@ impl OpenAiLogprobsJudge {
             match reply {
                 Ok(answer) => {
                     whole.answers[question] = answer.answers[question].clone();
+                    whole.statements.extend(answer.statements);
                     for call in answer.calls {
                         if call.attempt_count == 0 {
                             unsent.get_or_insert(call);
@@ -138,6 +139,8 @@ impl OpenAiLogprobsJudge {
                         judge_id: error.judge_id.clone(),
                         reason: error.reason,
                     }));
+                    let failed = self.failed_statements(ask, question, error.reason, context);
+                    whole.statements.extend(failed);
                     whole.calls.extend(error.calls.iter().cloned());
                     first_error.get_or_insert(error);
                 }
@@ -152,6 +155,24 @@ impl OpenAiLogprobsJudge {
             }
             _ => Ok(whole),
         }
+    }
+
+    /// The judgments of the statements that a question is asked about one by one, if it failed as a whole.
+    fn failed_statements(
+        &self,
+        ask: &Ask<'_>,
+        question: Question,
+        reason: FailureReason,
+        context: &CallContext,
+    ) -> Vec<StatementJudgment> {
+        let only = QuestionSet::from_fn(ask.trace.chunks.len(), |other| other == question);
+        let ask = Ask {
+            questions: &only,
+            ..*ask
+        };
+        let view = View::of(&ask, &self.options.view);
+        let reply = Reply::new(&ask, &self.info, &self.metrics, kind(context)).over(&view);
+        reply.failed_as_a_whole(reason).findings().1
     }
 
     async fn one(
@@ -171,10 +192,11 @@ impl OpenAiLogprobsJudge {
             return Ok(wire::unsent(reply(), &view, &self.info, context));
         }
         let (narrow, within) = narrow::to(view.clone(), question);
-        let words = wire::words(&ask, within, &narrow);
-        let prompt = Prompt::new(self.fence.state(&narrow), [&words]);
-        let key = decision::key(question);
-        let read = |completion: &Completion| self.answers(completion, &[&key], reply());
+        let asked = wire::asked_about(&ask, (question, within), &narrow);
+        let state = self.fence.state(&narrow);
+        let prompt = Prompt::new(state, asked.iter().map(|asked| &asked.words));
+        let keys: Vec<_> = asked.iter().map(|asked| asked.key.as_str()).collect();
+        let read = |completion: &Completion| self.answers(completion, &keys, reply());
         self.exchange(&prompt, context, read)
             .await
             .map(wire::answer)
@@ -249,8 +271,10 @@ impl OpenAiLogprobsJudge {
             self.put(key, label, &mut reply)
                 .map_err(|error| billed.refusal(error))?;
         }
+        let (answers, statements) = reply.findings();
         Ok(Read {
-            answers: reply.finish(),
+            answers,
+            statements,
             billed: billed.clone(),
         })
     }

@@ -4,16 +4,21 @@
 //! An unknown or repeated name fails the whole answer: it cannot be told what else is wrong with it.
 //! A question without an answer stays absent. A known name that was not asked about is ignored in a recording, which
 //! may hold more than is asked now; in the answer to a view it is unknown, because that judge was asked for nothing else.
+//!
+//! Where groundedness was asked about each statement, that of the answer is the least of these, and it is a failure as
+//! soon as one statement that was asked about has none. What a statement claims that is too short to be asked about is
+//! not known to be supported, so it forbids a PASS.
 
 use std::str::FromStr as _;
 
+use super::decision::STATEMENT_KEY;
 use super::view::View;
 use super::{Ask, JudgeError, JudgeInfo};
 use crate::domain::dimension::Dimension;
 use crate::domain::failure::FailureReason;
 use crate::domain::judgment::{
     Answers, Evidence, Failure, Guard, Judged, Judgment, JudgmentBasis, JudgmentDelivery,
-    JudgmentSource, SeenFraction,
+    JudgmentSource, SeenFraction, StatementJudgment,
 };
 use crate::domain::outcome::JudgeRole;
 use crate::domain::probability::Probability;
@@ -30,6 +35,15 @@ pub struct Reply<'a> {
     view: Option<&'a View<'a>>,
     answers: Answers,
     seen: QuestionSet,
+    /// Of the statements that are asked about, by ordinal.
+    statements: Vec<Option<Judgment>>,
+}
+
+/// What a name stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Target {
+    Whole(Question),
+    Statement(usize),
 }
 
 /// What is the same for every number of an answer.
@@ -71,6 +85,7 @@ impl<'a> Reply<'a> {
             view: None,
             answers: Answers::from_fn(chunk_count, |_| None),
             seen: QuestionSet::from_fn(chunk_count, |_| false),
+            statements: Vec::new(),
         }
     }
 
@@ -79,6 +94,7 @@ impl<'a> Reply<'a> {
     /// If a text seems to speak to the judge, any of its judgments may follow that text, so none of them may help a PASS.
     pub fn over(mut self, view: &'a View<'a>) -> Self {
         self.view = Some(view);
+        self.statements = vec![None; view.asked_statements().count()];
         for &(question, reason) in &view.unasked {
             self.answers[question] = Some(self.failure(reason));
         }
@@ -87,18 +103,14 @@ impl<'a> Reply<'a> {
 
     /// The judge gave this number for the question of this name; see [`super::decision::key`].
     pub fn named(&mut self, key: &str, number: f64) -> Result<(), JudgeError> {
-        let question = self.question(key)?;
-        self.put(question, number)
+        let target = self.target(key)?;
+        self.put(target, |reply| reply.judgment(target.question(), number))
     }
 
     /// The judge did not answer the question of this name.
     pub fn failed(&mut self, key: &str, reason: FailureReason) -> Result<(), JudgeError> {
-        let question = self.question(key)?;
-        self.claim(question)?;
-        if self.ask.questions[question] {
-            self.answers[question] = Some(self.failure(reason));
-        }
-        Ok(())
+        let target = self.target(key)?;
+        self.put(target, |reply| reply.failure(reason))
     }
 
     /// What the judge wrote to the question of this name cannot be read, or does not belong to the trace.
@@ -123,12 +135,22 @@ impl<'a> Reply<'a> {
         number: f64,
         label_mass: Probability,
     ) -> Result<(), JudgeError> {
-        let question = self.question(key)?;
-        self.put(question, number)?;
-        if let Some(Judgment::Judged(judged)) = &mut self.answers[question] {
-            judged.label_mass = Some(label_mass);
+        let target = self.target(key)?;
+        self.put(target, |reply| {
+            let mut judgment = reply.judgment(target.question(), number);
+            if let Judgment::Judged(judged) = &mut judgment {
+                judged.label_mass = Some(label_mass);
+            }
+            judgment
+        })
+    }
+
+    fn target(&self, key: &str) -> Result<Target, JudgeError> {
+        let ordinal = key.strip_prefix(STATEMENT_KEY).and_then(ordinal_of);
+        match ordinal.filter(|&ordinal| ordinal < self.statements.len()) {
+            Some(ordinal) => Ok(Target::Statement(ordinal)),
+            None => self.question(key).map(Target::Whole),
         }
-        Ok(())
     }
 
     fn question(&self, key: &str) -> Result<Question, JudgeError> {
@@ -167,7 +189,7 @@ impl<'a> Reply<'a> {
     pub fn dimension(&mut self, name: &str, number: f64) -> Result<(), JudgeError> {
         match Dimension::from_str(name) {
             Ok(dimension) if dimension != Dimension::ChunkRelevance => {
-                self.put(Question::about(dimension), number)
+                self.number(Question::about(dimension), number)
             }
             _ => Err(self.refuse(InvalidAnswer::Unknown, "names an unknown dimension")),
         }
@@ -180,7 +202,7 @@ impl<'a> Reply<'a> {
             .iter()
             .position(|chunk| chunk.chunk_id.as_str() == chunk_id)
         {
-            Some(ordinal) => self.put(Question::chunk(ordinal), number),
+            Some(ordinal) => self.number(Question::chunk(ordinal), number),
             None => Err(self.refuse(InvalidAnswer::Unknown, "names an unknown chunk")),
         }
     }
@@ -190,10 +212,69 @@ impl<'a> Reply<'a> {
         self.answers
     }
 
-    fn put(&mut self, question: Question, number: f64) -> Result<(), JudgeError> {
-        self.claim(question)?;
-        if self.ask.questions[question] {
-            self.answers[question] = Some(self.judgment(question, number));
+    /// Nothing that was asked is answered, for this reason.
+    pub fn failed_as_a_whole(mut self, reason: FailureReason) -> Self {
+        let failed = self.failure(reason);
+        for question in self.ask.questions.asked() {
+            self.answers[question].get_or_insert_with(|| failed.clone());
+        }
+        self.statements.fill(Some(failed));
+        self
+    }
+
+    /// The judgments, with one for every statement of the answer if groundedness was to be asked about each.
+    pub fn findings(mut self) -> (Answers, Vec<StatementJudgment>) {
+        let Some(view) = self.view.filter(|view| !view.statements.is_empty()) else {
+            return (self.answers, Vec::new());
+        };
+        let groundedness = Question::about(Dimension::Groundedness);
+        let mut said = std::mem::take(&mut self.statements).into_iter();
+        let unasked = view.unasked.iter().find(|(q, _)| *q == groundedness);
+        let judgments = view.statements.iter().map(|own| match unasked {
+            _ if !own.is_decidable => self.failure(FailureReason::Undecidable),
+            Some((_, reason)) => self.failure(*reason),
+            None => said
+                .next()
+                .flatten()
+                .unwrap_or_else(|| self.failure(FailureReason::Protocol)),
+        });
+        let judgments: Vec<_> = judgments.collect();
+        if unasked.is_none() {
+            self.answers[groundedness] = worst(view, &judgments);
+        }
+        let statements = view.statements.iter().zip(judgments);
+        let statements = statements.map(|(own, groundedness)| StatementJudgment {
+            text: own.text.clone(),
+            span: own.span.clone(),
+            groundedness,
+        });
+        (self.answers, statements.collect())
+    }
+
+    fn number(&mut self, question: Question, number: f64) -> Result<(), JudgeError> {
+        self.put(Target::Whole(question), |reply| {
+            reply.judgment(question, number)
+        })
+    }
+
+    fn put(
+        &mut self,
+        target: Target,
+        judgment: impl FnOnce(&Self) -> Judgment,
+    ) -> Result<(), JudgeError> {
+        match target {
+            Target::Whole(question) => {
+                self.claim(question)?;
+                if self.ask.questions[question] {
+                    self.answers[question] = Some(judgment(self));
+                }
+            }
+            Target::Statement(ordinal) => {
+                if self.statements[ordinal].is_some() {
+                    return Err(self.repeated());
+                }
+                self.statements[ordinal] = Some(judgment(self));
+            }
         }
         Ok(())
     }
@@ -202,7 +283,8 @@ impl<'a> Reply<'a> {
         if self.seen[question] {
             return Err(self.repeated());
         }
-        if self.view.is_some_and(|view| !view.questions[question]) {
+        let is_split = question == Target::Statement(0).question() && !self.statements.is_empty();
+        if is_split || self.view.is_some_and(|view| !view.questions[question]) {
             let detail = "names a question that was not asked";
             return Err(self.refuse(InvalidAnswer::Unknown, detail));
         }
@@ -256,6 +338,36 @@ impl<'a> Reply<'a> {
             format!("its answer {detail}"),
         )
     }
+}
+
+impl Target {
+    fn question(self) -> Question {
+        match self {
+            Self::Whole(question) => question,
+            Self::Statement(_) => Question::about(Dimension::Groundedness),
+        }
+    }
+}
+
+/// The groundedness of an answer by the judgments of its statements: the least, or a failure if one failed that could
+/// be asked about.
+fn worst(view: &View<'_>, judgments: &[Judgment]) -> Option<Judgment> {
+    let all = || view.statements.iter().zip(judgments);
+    let asked = || all().filter(|(own, _)| own.is_decidable);
+    if let Some((_, failed)) = asked().find(|(_, judgment)| judgment.judged().is_none()) {
+        return Some(failed.clone());
+    }
+    let judged = asked().filter_map(|(_, judgment)| judgment.judged());
+    let worst = judged.clone().min_by(|a, b| {
+        let (a, b) = (a.probability.value(), b.probability.value());
+        a.total_cmp(&b)
+    })?;
+    let has_open_claim = all().any(|(own, _)| !own.is_decidable && own.is_claim);
+    let is_vetoed = judged.clone().any(|judged| judged.vetoes_pass);
+    Some(Judgment::Judged(Judged {
+        vetoes_pass: is_vetoed || has_open_claim,
+        ..worst.clone()
+    }))
 }
 
 /// An ordinal as [`super::decision::key`] writes it, and in no other way.

@@ -8,10 +8,14 @@
 //!   standalone question, and history unless it is evidence.
 //! - `too_long`: what it rests on does not fit. The context is cut down to windows; question, history, answer and
 //!   reference answer never are.
+//!
+//! Where groundedness is asked about each statement of the answer by itself, it is one question here all the same: it
+//! is `undecidable` if no statement is decidable, and `too_long` if there are too many or their questions do not fit.
 
 mod parts;
 mod rank;
 mod redact;
+mod statements;
 mod window;
 
 use std::borrow::Cow;
@@ -19,13 +23,15 @@ use std::borrow::Cow;
 use serde::{Serialize, Serializer};
 
 pub use self::parts::frame_token_count;
-use self::parts::{Costs, Shape, Texts};
+use self::parts::{Costs, Shape, Texts, asked_token_count};
 use self::rank::Wanted;
 pub use self::redact::{BuiltIn, Redactor};
+pub use self::statements::ViewStatement;
 use self::window::windows;
 use super::Ask;
 use super::decision::Decision;
 use crate::domain::Vocabulary as _;
+use crate::domain::dimension::Dimension;
 use crate::domain::failure::FailureReason;
 use crate::domain::judgment::SeenFraction;
 use crate::domain::question::{Question, QuestionSet};
@@ -43,6 +49,8 @@ pub struct ViewOptions {
     pub send_fields: Vec<Field>,
     /// What is replaced by placeholders before anything is sent.
     pub redact: Redactor,
+    /// The most statements of an answer that groundedness is asked about one by one; `None` asks about the whole answer.
+    pub max_statements: Option<usize>,
 }
 
 vocabulary! {
@@ -70,6 +78,7 @@ impl Default for ViewOptions {
             max_state_tokens: None,
             send_fields: Field::ALL.to_vec(),
             redact: Redactor::default(),
+            max_statements: None,
         }
     }
 }
@@ -89,6 +98,8 @@ pub struct View<'a> {
     pub answer: Option<Cow<'a, str>>,
     /// The reference answer, unless no question is about it.
     pub reference_answer: Option<Cow<'a, str>>,
+    /// The statements of the answer, if groundedness is to be asked about each; see [`Self::asked_statements`].
+    pub statements: Vec<ViewStatement>,
     /// The questions that can be asked over this view; if there are none, nothing is to be sent.
     pub questions: QuestionSet,
     /// The questions that cannot, in order, with the reason.
@@ -118,6 +129,8 @@ impl Serialize for View<'_> {
             standalone_question: Option<&'a str>,
             #[serde(skip_serializing_if = "Option::is_none")]
             answer: Option<&'a str>,
+            #[serde(skip_serializing_if = "Vec::is_empty")]
+            statements: Vec<&'a str>,
             #[serde(skip_serializing_if = "Option::is_none")]
             reference_answer: Option<&'a str>,
         }
@@ -141,6 +154,7 @@ impl Serialize for View<'_> {
             question: &self.question,
             standalone_question: self.standalone_question.as_deref(),
             answer: self.answer.as_deref(),
+            statements: self.asked_statements().map(|own| &*own.shown).collect(),
             reference_answer: self.reference_answer.as_deref(),
         }
         .serialize(serializer)
@@ -150,17 +164,25 @@ impl Serialize for View<'_> {
 impl<'a> View<'a> {
     /// What the judge is shown to answer `ask`.
     pub fn of(ask: &Ask<'a>, options: &ViewOptions) -> Self {
-        let texts = Texts::of(ask.trace, &options.redact);
+        let asks_statements = options
+            .max_statements
+            .filter(|_| ask.questions[groundedness()]);
+        let texts = Texts::of(ask.trace, &options.redact, asks_statements.is_some());
         let mut choice = Choice {
             shape: Shape::new(ask, options),
             asked: ask.questions.clone(),
             unasked: Vec::new(),
+            statements: Vec::new(),
         };
         choice.drop_lacking();
+        if let Some(most) = asks_statements {
+            choice.statements = ViewStatement::all_of(ask.trace, &texts);
+            choice.drop_statements_over(most);
+        }
         let context = match options.max_state_tokens {
             None => Context::whole(&texts, &choice),
             Some(limit) => {
-                let costs = Costs::of(&texts, ask.decision);
+                let costs = Costs::of(&texts, &choice.statements, ask.decision);
                 choice.fit(ask.trace, &texts, &costs, limit)
             }
         };
@@ -176,6 +198,14 @@ impl<'a> View<'a> {
         }
     }
 
+    /// The statements that groundedness is asked about one by one; none if it is asked about the answer as a whole, or
+    /// not at all.
+    pub fn asked_statements(&self) -> impl Iterator<Item = &ViewStatement> {
+        let is_asked = self.questions[groundedness()];
+        let statements = self.statements.iter();
+        statements.filter(move |own| is_asked && own.is_decidable)
+    }
+
     /// How much of the text that a question rests on is shown.
     pub fn seen(&self, question: Question) -> SeenFraction {
         question
@@ -186,7 +216,9 @@ impl<'a> View<'a> {
 
     /// The estimated tokens of a request over this view: what is shown, the questions, and what stands around them.
     pub fn request_token_count(&self, decision: &Decision) -> u64 {
-        let frame = frame_token_count(&self.questions, self.chunks.len(), decision);
+        let statement_count = self.asked_statements().count();
+        let chunk_count = self.chunks.len();
+        let frame = asked_token_count(&self.questions, statement_count, chunk_count, decision);
         frame + self.estimated_token_count()
     }
 
@@ -209,7 +241,13 @@ impl<'a> View<'a> {
             .chain(history)
             .chain(optional.into_iter().flatten())
             .map(|text| &**text)
+            .chain(self.asked_statements().map(|own| &*own.shown))
     }
+}
+
+/// The question that may be asked about each statement by itself.
+fn groundedness() -> Question {
+    Question::about(Dimension::Groundedness)
 }
 
 /// Which questions are asked, on the way to a view.
@@ -217,6 +255,7 @@ struct Choice {
     shape: Shape,
     asked: QuestionSet,
     unasked: Vec<(Question, FailureReason)>,
+    statements: Vec<ViewStatement>,
 }
 
 /// What is shown of the chunks.
@@ -249,6 +288,26 @@ impl Choice {
         });
     }
 
+    /// Drops the question about the statements if none can be asked about, or more than `most`.
+    fn drop_statements_over(&mut self, most: usize) {
+        let decidable = self.statements.iter().filter(|own| own.is_decidable);
+        let count = decidable.count();
+        if count == 0 {
+            self.drop(FailureReason::Undecidable, |_, question| {
+                question == groundedness()
+            });
+        } else if most < count {
+            self.drop_statements();
+        }
+    }
+
+    /// Drops the question about the statements, which do not fit.
+    fn drop_statements(&mut self) {
+        self.drop(FailureReason::TooLong, |_, question| {
+            question == groundedness()
+        });
+    }
+
     /// Drops questions until the rest fits, and cuts the context down to what is left.
     fn fit<'a>(
         &mut self,
@@ -260,6 +319,10 @@ impl Choice {
         loop {
             let fixed = costs.fixed(&self.asked, &self.shape);
             let Some(room) = limit.checked_sub(fixed) else {
+                if costs.are_statements_largest(&self.asked, &self.shape) {
+                    self.drop_statements();
+                    continue;
+                }
                 match costs.largest(&self.asked, &self.shape) {
                     Some(field) => self.drop_using(field),
                     None => {
@@ -276,7 +339,12 @@ impl Choice {
             }
             let context = Context::cut(trace, texts, self, room);
             if context.seen.is_none() {
-                self.drop_using(Field::Chunks);
+                // The rest of the questions may have room without the statements.
+                if !self.statements.is_empty() && self.asked[groundedness()] {
+                    self.drop_statements();
+                } else {
+                    self.drop_using(Field::Chunks);
+                }
                 continue;
             }
             self.drop(FailureReason::TooLong, |_, question| {
@@ -305,6 +373,7 @@ impl Choice {
             chunks: context.chunks,
             seen_chunks: context.seen_chunks,
             seen_context: context.seen.unwrap_or(SeenFraction::ALL),
+            statements: self.statements,
             questions: self.asked,
             unasked: self.unasked,
             history_is_evidence: false,

@@ -19,8 +19,9 @@ use super::remote::RemoteOptions;
 use super::reply::Reply;
 use super::view::{View, was_truncated};
 use super::{Answer, Ask, CallContext, JudgeError, JudgeInfo, decision};
+use crate::domain::dimension::Dimension;
 use crate::domain::failure::FailureReason;
-use crate::domain::judgment::Answers;
+use crate::domain::judgment::{Answers, StatementJudgment};
 use crate::domain::outcome::{JudgeCall, Usage};
 use crate::domain::question::Question;
 use crate::text::tokens::estimated_token_count;
@@ -83,6 +84,7 @@ pub(super) enum Ending {
 #[derive(Debug)]
 pub(super) struct Read {
     pub(super) answers: Answers,
+    pub(super) statements: Vec<StatementJudgment>,
     pub(super) billed: Billed,
 }
 
@@ -173,11 +175,30 @@ pub(super) fn get(path: String) -> Outgoing {
 
 /// What is asked over a view.
 pub(super) fn asked(ask: &Ask<'_>, view: &View<'_>) -> Vec<Asked> {
-    let asked = view.questions.asked().map(|question| Asked {
+    let asked = view.questions.asked();
+    asked
+        .flat_map(|question| asked_about(ask, (question, question), view))
+        .collect()
+}
+
+/// What is asked about one question, which is `within` in the view: one thing, or one about each statement.
+pub(super) fn asked_about(
+    ask: &Ask<'_>,
+    (question, within): (Question, Question),
+    view: &View<'_>,
+) -> Vec<Asked> {
+    let statement_count = view.asked_statements().count();
+    if question.dimension() == Dimension::Groundedness && 0 < statement_count {
+        let asked = (0..statement_count).map(|ordinal| Asked {
+            key: decision::statement_key(ordinal),
+            words: decision::STATEMENT.over_statement(ordinal, view),
+        });
+        return asked.collect();
+    }
+    vec![Asked {
         key: decision::key(question),
-        words: words(ask, question, view),
-    });
-    asked.collect()
+        words: words(ask, within, view),
+    }]
 }
 
 /// The answer where no question can be asked over a view: nothing is sent, and each says why.
@@ -187,6 +208,7 @@ pub(super) fn unsent(
     info: &JudgeInfo,
     context: &CallContext,
 ) -> Answer {
+    let (answers, statements) = reply.findings();
     let first = view.unasked.first();
     let detail = "no question can be asked over what the judge may be shown";
     let call = JudgeCall {
@@ -195,15 +217,15 @@ pub(super) fn unsent(
         ..info.call(context.role)
     };
     Answer {
-        answers: reply.finish(),
-        statements: Vec::new(),
+        answers,
+        statements,
         verdict: None,
         calls: vec![call],
     }
 }
 
 /// The words of one question over one view.
-pub(super) fn words(ask: &Ask<'_>, question: Question, view: &View<'_>) -> [String; 3] {
+fn words(ask: &Ask<'_>, question: Question, view: &View<'_>) -> [String; 3] {
     let dimension = question.dimension();
     let wordings = &ask.decision.wordings;
     let wording = wordings.iter().find(|words| words.dimension == dimension);
@@ -287,12 +309,16 @@ impl Billed {
 
 /// The answer of a judge that needs one call.
 pub(super) fn answer(sent: Sent<Read>) -> Answer {
-    let Read { answers, billed } = sent.value;
+    let Read {
+        answers,
+        statements,
+        billed,
+    } = sent.value;
     let mut call = sent.call;
     billed.enter(&mut call);
     Answer {
         answers,
-        statements: Vec::new(),
+        statements,
         verdict: None,
         calls: vec![call],
     }

@@ -27,6 +27,9 @@ const OTHER: &[&str] = &[
     "und", "une", "uno", "van", "ve", "von", "voor", "vous", "wie", "zu", "zum", "zur",
 ];
 
+/// Letters of the longest word of both lists.
+const LONGEST: usize = 5;
+
 /// From so many words on, English must show by its function words.
 const LONG_TEXT_WORDS: usize = 25;
 
@@ -58,12 +61,27 @@ impl LanguageTally {
                 self.foreign_script += 1;
                 continue;
             }
-            if word.len() <= 8 {
-                let word = folded(word);
-                self.english += usize::from(ENGLISH.binary_search(&word.as_str()).is_ok());
-                self.other += usize::from(OTHER.binary_search(&word.as_str()).is_ok());
+            // Most plain words are longer than those of the lists.
+            if word.is_ascii() {
+                let mut low = [0; LONGEST];
+                if let Some(low) = low.get_mut(..word.len()) {
+                    low.copy_from_slice(word.as_bytes());
+                    low.make_ascii_lowercase();
+                    self.count(low);
+                }
+            } else if word.len() <= 8 {
+                self.count(folded(word).as_bytes());
             }
         }
+    }
+
+    fn count(&mut self, folded: &[u8]) {
+        let is_in = |list: &[&str]| {
+            list.binary_search_by(|word| word.as_bytes().cmp(folded))
+                .is_ok()
+        };
+        self.english += usize::from(is_in(ENGLISH));
+        self.other += usize::from(is_in(OTHER));
     }
 
     /// Adds the signs of another tally.
@@ -108,6 +126,8 @@ mod tests {
     #[test]
     fn the_lists_are_sorted() {
         assert!(ENGLISH.is_sorted() && OTHER.is_sorted());
+        let lengths = ENGLISH.iter().chain(OTHER).map(|word| word.len());
+        assert_eq!(lengths.max(), Some(LONGEST));
     }
 
     #[test]

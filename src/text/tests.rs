@@ -7,7 +7,8 @@ use super::fold::folded;
 use super::injection::speaks_to_the_judge;
 use super::language::LanguageTally;
 use super::numbers::{number, numbers, plain_signs, sign_start, unit_end};
-use super::sentences::{marker_length, sentences, statements};
+use super::sentences::{marker_length, sentences};
+use super::statements::{decidable_statements, statements};
 use super::tokens::estimated_token_count;
 use super::words::{
     is_filler, is_negation, is_restriction, is_stop_word, opens_clause, stem, words,
@@ -25,6 +26,7 @@ fn read(start: &str, unit: &str, end: &str) {
     for passage in statements(&text) {
         marker_length(passage.text);
     }
+    assert!(decidable_statements(&[], &text).len() <= text.len());
     abstains(&text);
     sentence_abstains(&text);
     speaks_to_the_judge(&text);
@@ -62,7 +64,7 @@ fn runs_of_white_space_are_read_once() {
 #[test]
 fn runs_of_signs_are_read_once() {
     for unit in [
-        ".", ". ", "\"", ".\"", ")", "([", "-", "1.", ",", "。", "\0",
+        ".", ". ", "\"", ".\"", ")", "([", "[1", "[1]", "-", "1.", ",", "。", "\0",
     ] {
         read("It ends. ", unit, "then it goes on");
     }

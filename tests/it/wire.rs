@@ -7,6 +7,7 @@ mod logprobs;
 mod providers;
 mod shown;
 pub(crate) mod speech;
+mod statements;
 mod systemone;
 
 use std::collections::BTreeMap;

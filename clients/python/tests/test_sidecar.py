@@ -114,6 +114,9 @@ def test_everything_of_a_trace_arrives(start: Start) -> None:
         found = verdict(client.diagnose(full, include_statements=True, skip_cache=True))
         assert found.trace_id
         assert found.atomic is not None and [row.text for row in found.atomic.statements] == [FACT]
+        summary = found.atomic.statement_summary
+        assert summary is not None and (summary.decided_count, summary.undecidable_count) == (1, 0)
+        assert summary.mean_groundedness is not None and summary.failed_count == 0
         assert found.atomic.chunk_relevance[1] == ("c2", NotApplicable(NotApplicableReason.NO_CONTEXT))
         texts = verdict(client.diagnose(Trace(question="When?", chunks=[FACT, FACT], answer="At nine.")))
         assert texts.atomic is not None and [row[0] for row in texts.atomic.chunk_relevance] == ["1", "2"]

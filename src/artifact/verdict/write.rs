@@ -2,10 +2,11 @@
 
 use super::{
     CallRow, CostRow, EvidenceRow, FiredRuleRow, JudgedRow, JudgmentRow, PassRow, ProvenanceRow,
-    SCHEMA_VERSION, StatementRow, TimingRow, VerdictRow, WholeVerdictRow, millis,
+    SCHEMA_VERSION, StatementRow, StatementSummaryRow, TimingRow, VerdictRow, WholeVerdictRow,
+    millis,
 };
 use crate::domain::dimension::Dimension;
-use crate::domain::judgment::{Evidence, Judgment, StatementJudgment};
+use crate::domain::judgment::{Evidence, Judgment, StatementJudgment, StatementSummary};
 use crate::domain::outcome::{JudgeCall, Outcome, Pass};
 use crate::domain::question::Question;
 use crate::domain::trace::Trace;
@@ -102,6 +103,13 @@ fn pass_row(trace: &Trace, pass: &Pass, policy: &Policy) -> PassRow {
         .iter()
         .map(|s| statement_row(trace, s, policy))
         .collect();
+    row.statement_summary =
+        StatementSummary::of(&pass.statements).map(|summary| StatementSummaryRow {
+            decided_count: summary.decided_count,
+            undecidable_count: summary.undecidable_count,
+            failed_count: summary.failed_count,
+            mean_groundedness: summary.mean_groundedness,
+        });
     row.verdict = pass.verdict.map(|verdict| WholeVerdictRow {
         diagnosis: verdict.diagnosis,
         confidence: verdict.confidence,

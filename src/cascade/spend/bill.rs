@@ -23,6 +23,7 @@ pub(super) struct Bounds {
     max_state_tokens: Option<u64>,
     requests: Requests,
     max_output_tokens: Option<u64>,
+    max_statements: Option<usize>,
 }
 
 /// How many requests an ask may be.
@@ -64,6 +65,7 @@ impl Bounds {
             max_state_tokens: info.max_state_tokens,
             requests: Requests::One,
             max_output_tokens: None,
+            max_statements: None,
         }
     }
 
@@ -87,6 +89,7 @@ impl Bounds {
             max_state_tokens: info.max_state_tokens,
             requests,
             max_output_tokens,
+            max_statements: remote.view.max_statements,
         }
     }
 
@@ -113,7 +116,7 @@ impl Bounds {
     /// The most that an ask is expected to cost. The estimate of tokens errs, so a quarter is added.
     pub(super) fn estimate(&self, ask: &Ask<'_>, table: &PriceTable) -> Option<NanoUsd> {
         let model = self.priced_model(table)?;
-        let asked = ask.questions.asked().count() as u64;
+        let asked = self.answer_count(ask);
         let output = self
             .max_output_tokens
             .unwrap_or(ANSWER_TOKENS + QUESTION_TOKENS * asked);
@@ -136,9 +139,27 @@ impl Bounds {
         table.upper_bound(model, input + input / 4, output)
     }
 
+    /// Everything about which something is answered.
+    fn answer_count(&self, ask: &Ask<'_>) -> u64 {
+        let statements = self.max_statements.map_or(0, |_| {
+            let view = self.view(ask);
+            view.asked_statements().count()
+        });
+        (ask.questions.asked().count() + statements) as u64
+    }
+
+    /// The whole of what the judge could be shown.
+    fn view<'a>(&self, ask: &Ask<'a>) -> View<'a> {
+        let options = ViewOptions {
+            max_statements: self.max_statements,
+            ..ViewOptions::default()
+        };
+        View::of(ask, &options)
+    }
+
     fn input(&self, ask: &Ask<'_>, questions: &QuestionSet) -> u64 {
         let ask = Ask { questions, ..*ask };
-        let view = View::of(&ask, &ViewOptions::default());
+        let view = self.view(&ask);
         let input = view.request_token_count(ask.decision);
         self.max_state_tokens.map_or(input, |most| input.min(most))
     }

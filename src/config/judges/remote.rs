@@ -49,6 +49,8 @@ const KEYS: [&str; 24] = [
 const MIN_LABEL_MASS: f64 = 0.5;
 /// The most tokens that a judge may write unless the configuration says another.
 const MAX_OUTPUT_TOKENS: u32 = 2_048;
+/// The most statements that a judge is asked about one by one unless the configuration says another.
+pub(in crate::config) const MAX_STATEMENTS: usize = 50;
 /// The largest number of tokens that anything may be set to.
 const MANY_TOKENS: i64 = 100_000_000;
 
@@ -80,12 +82,10 @@ pub(super) fn remote(
 /// The keys that only some types have.
 const fn own_keys(judge_type: JudgeType) -> &'static [&'static str] {
     match judge_type {
-        JudgeType::OpenAiLogprobs => &["layout", "min_label_mass"],
+        JudgeType::SystemOne | JudgeType::OpenAiDecisions => &["statements", "max_statements"],
+        JudgeType::OpenAiLogprobs => &["statements", "max_statements", "layout", "min_label_mass"],
         JudgeType::Chat | JudgeType::Anthropic => &["max_output_tokens"],
-        JudgeType::SystemOne
-        | JudgeType::OpenAiDecisions
-        | JudgeType::Embedded
-        | JudgeType::Replay => &[],
+        JudgeType::Embedded | JudgeType::Onnx | JudgeType::Replay => &[],
     }
 }
 
@@ -136,7 +136,7 @@ fn wire(
         },
         JudgeType::Chat => Wire::Chat { max_output_tokens },
         JudgeType::Anthropic => Wire::Anthropic { max_output_tokens },
-        JudgeType::Embedded | JudgeType::Replay => return None,
+        JudgeType::Embedded | JudgeType::Onnx | JudgeType::Replay => return None,
     })
 }
 
@@ -190,7 +190,18 @@ fn view(reader: &mut Reader<'_, '_>, name: &str, written: &Remote) -> ViewOption
         reader.problem(&["judges", name, "redact"], message);
         Redactor::default()
     });
+    let mut max_statements = MAX_STATEMENTS;
+    reader.number(
+        &["judges", name, "max_statements"],
+        written.max_statements,
+        1..=1024,
+        &mut max_statements,
+    );
     ViewOptions {
+        max_statements: written
+            .statements
+            .unwrap_or(false)
+            .then_some(max_statements),
         max_state_tokens,
         send_fields: send_fields.unwrap_or_else(|| Field::ALL.to_vec()),
         redact,

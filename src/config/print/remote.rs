@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::{Lines, number, path, quoted};
 use crate::cascade::spend::SpendOptions;
+use crate::config::judges::remote::MAX_STATEMENTS;
 use crate::config::judges::remote::endpoint::is_loopback;
 use crate::domain::outcome::NanoUsd;
 use crate::judge::remote::{
@@ -31,11 +32,12 @@ pub(super) fn print(out: &mut Lines, section: &str, options: &RemoteOptions, spe
     out.line("attempt_timeout_ms", endpoint.attempt_timeout.as_millis());
     out.line("max_response_bytes", endpoint.max_response_bytes);
     match options.wire {
-        Wire::SystemOne | Wire::OpenAiDecisions => (),
+        Wire::SystemOne | Wire::OpenAiDecisions => print_statements(out, options),
         Wire::OpenAiLogprobs {
             layout,
             min_label_mass,
         } => {
+            print_statements(out, options);
             out.text("layout", layout);
             out.line("min_label_mass", number(min_label_mass));
         }
@@ -87,6 +89,12 @@ fn print_place(out: &mut Lines, endpoint: &EndpointOptions) {
         format!("{} = {value}", quoted(name))
     });
     out.line("headers", braces(headers));
+}
+
+fn print_statements(out: &mut Lines, options: &RemoteOptions) {
+    let most = options.view.max_statements;
+    out.line("statements", most.is_some());
+    out.line("max_statements", most.unwrap_or(MAX_STATEMENTS));
 }
 
 fn print_restraint(out: &mut Lines, section: &str, endpoint: &EndpointOptions) {

@@ -34,6 +34,8 @@ pub(in crate::config) struct Remote {
     pub(in crate::config) timeout_ms: Option<i64>,
     pub(in crate::config) attempt_timeout_ms: Option<i64>,
     pub(in crate::config) max_response_bytes: Option<i64>,
+    pub(in crate::config) statements: Option<bool>,
+    pub(in crate::config) max_statements: Option<i64>,
     pub(in crate::config) layout: Option<Layout>,
     pub(in crate::config) min_label_mass: Option<f64>,
     pub(in crate::config) max_output_tokens: Option<i64>,

@@ -65,8 +65,14 @@ fn the_documented_keys_are_all_keys_and_their_values_are_the_defaults() {
             &["layout", "min_label_mass", "max_output_tokens"],
         ),
         ("openai_logprobs", &["max_output_tokens"]),
-        ("chat", &["layout", "min_label_mass"]),
-        ("anthropic", &["layout", "min_label_mass"]),
+        (
+            "chat",
+            &["layout", "min_label_mass", "statements", "max_statements"],
+        ),
+        (
+            "anthropic",
+            &["layout", "min_label_mass", "statements", "max_statements"],
+        ),
     ] {
         let config = file(&documented(judge_type, &[&not_default, foreign].concat())).unwrap();
         let minimal = of(judge_type, "");

@@ -23,6 +23,7 @@ struct Canonical<'a> {
     decision: [&'a str; 4],
     questions: Vec<String>,
     history_is_evidence: bool,
+    max_statements: Option<usize>,
     chunks: Vec<&'a str>,
     history: Vec<(TurnRole, &'a str)>,
     question: &'a str,
@@ -32,8 +33,8 @@ struct Canonical<'a> {
     reference_answer: Option<&'a str>,
 }
 
-/// The key of the answer of a judge to `ask`.
-pub(super) fn key(ask: &Ask<'_>, judge: &JudgeInfo) -> Key {
+/// The key of the answer of a judge to `ask`, if it is asked about so many statements one by one.
+pub(super) fn key(ask: &Ask<'_>, judge: &JudgeInfo, max_statements: Option<usize>) -> Key {
     let (trace, decision) = (ask.trace, ask.decision);
     let dimensions = ask.questions.dimensions();
     let is_about_answer = Dimension::GENERATION
@@ -53,6 +54,7 @@ pub(super) fn key(ask: &Ask<'_>, judge: &JudgeInfo) -> Key {
         ],
         questions: ask.questions.asked().map(decision::key).collect(),
         history_is_evidence: ask.history_is_evidence,
+        max_statements,
         chunks: trace
             .chunks
             .iter()

@@ -19,7 +19,7 @@ use crate::domain::trace::Trace;
 use crate::judge::reply::Reply;
 use crate::judge::view::View;
 use crate::judge::{JudgeError, decision};
-use crate::text::sentences::statements;
+use crate::text::statements::statements;
 
 /// Why an answer is none.
 #[derive(Debug)]

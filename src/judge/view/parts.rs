@@ -6,13 +6,13 @@
 
 use std::borrow::Cow;
 
-use super::{Field, Redactor, ViewOptions};
+use super::{Field, Redactor, ViewOptions, ViewStatement};
 use crate::domain::Vocabulary as _;
 use crate::domain::dimension::Dimension;
 use crate::domain::question::{Question, QuestionSet};
 use crate::domain::trace::{Trace, TurnRole};
 use crate::judge::Ask;
-use crate::judge::decision::Decision;
+use crate::judge::decision::{Decision, STATEMENT};
 use crate::text::tokens::estimated_token_count;
 
 /// Tokens for what stands around the state in a request.
@@ -21,6 +21,8 @@ const FRAME_TOKENS: u64 = 64;
 const QUESTION_TOKENS: u64 = 32;
 /// Tokens for what stands around a chunk.
 const CHUNK_TOKENS: u64 = 4;
+/// Tokens for what stands around a statement.
+const STATEMENT_TOKENS: u64 = 4;
 /// Tokens for what stands around a turn.
 const TURN_TOKENS: u64 = 8;
 
@@ -32,16 +34,20 @@ pub(super) struct Texts<'a> {
     pub(super) chunks: Vec<Cow<'a, str>>,
     pub(super) answer: Cow<'a, str>,
     pub(super) reference_answer: Option<Cow<'a, str>>,
+    /// Those that came with the trace, if they are asked about.
+    pub(super) statements: Vec<Cow<'a, str>>,
 }
 
 impl<'a> Texts<'a> {
     /// All of them together, whatever is asked: a value has one placeholder in every request about the trace.
-    pub(super) fn of(trace: &'a Trace, redactor: &Redactor) -> Self {
+    pub(super) fn of(trace: &'a Trace, redactor: &Redactor, asks_statements: bool) -> Self {
+        let statements = trace.statements.iter().filter(|_| asks_statements);
         let mut texts = vec![trace.question.as_str(), &trace.answer];
         texts.extend(trace.standalone_question.as_deref());
         texts.extend(trace.reference_answer.as_deref());
         texts.extend(trace.history.iter().map(|turn| turn.text.as_str()));
         texts.extend(trace.chunks.iter().map(|chunk| chunk.text.as_str()));
+        texts.extend(statements.clone().map(String::as_str));
         let mut redacted = if redactor.is_empty() {
             texts.into_iter().map(Cow::Borrowed).collect()
         } else {
@@ -56,6 +62,7 @@ impl<'a> Texts<'a> {
             reference_answer: trace.reference_answer.as_ref().map(|_| next()),
             history: trace.history.iter().map(|t| (t.role, next())).collect(),
             chunks: trace.chunks.iter().map(|_| next()).collect(),
+            statements: statements.map(|_| next()).collect(),
         }
     }
 }
@@ -150,11 +157,18 @@ impl Shape {
 pub(super) struct Costs<'a> {
     decision: &'a Decision,
     parts: Vec<(Field, u64)>,
+    /// Of the texts of the statements that are asked about.
+    statements: Vec<u64>,
     pub(super) chunks: Vec<u64>,
 }
 
 impl<'a> Costs<'a> {
-    pub(super) fn of(texts: &Texts<'_>, decision: &'a Decision) -> Self {
+    pub(super) fn of(
+        texts: &Texts<'_>,
+        statements: &[ViewStatement],
+        decision: &'a Decision,
+    ) -> Self {
+        let decidable = statements.iter().filter(|own| own.is_decidable);
         let optional = |text: &Option<Cow<'_, str>>| text.as_deref().map_or(0, token_count);
         let history = texts.history.iter();
         let parts = vec![
@@ -175,6 +189,7 @@ impl<'a> Costs<'a> {
         Self {
             decision,
             parts,
+            statements: decidable.map(|own| token_count(&own.shown)).collect(),
             chunks: texts.chunks.iter().map(|text| token_count(text)).collect(),
         }
     }
@@ -183,8 +198,26 @@ impl<'a> Costs<'a> {
     pub(super) fn fixed(&self, asked: &QuestionSet, shape: &Shape) -> u64 {
         let parts = self.parts.iter();
         let parts = parts.filter(|(field, _)| shape.shows(*field, asked));
-        let frame = frame_token_count(asked, self.chunks.len(), self.decision);
-        frame + parts.map(|(_, cost)| cost).sum::<u64>()
+        let statement_count = self.asked_statements(asked).len();
+        let frame = asked_token_count(asked, statement_count, self.chunks.len(), self.decision);
+        let statements: u64 = self.asked_statements(asked).iter().sum();
+        frame + statements + parts.map(|(_, cost)| cost).sum::<u64>()
+    }
+
+    /// Whether the statements with their questions cost more than every part that some questions can do without.
+    pub(super) fn are_statements_largest(&self, asked: &QuestionSet, shape: &Shape) -> bool {
+        let statements = self.asked_statements(asked);
+        let texts: u64 = statements.iter().sum();
+        let cost = texts + statement_frame_token_count(statements.len());
+        let largest = self.largest(asked, shape);
+        let mut parts = self.parts.iter();
+        let other = largest.and_then(|field| parts.find(|(other, _)| *other == field));
+        !statements.is_empty() && other.is_none_or(|(_, other)| *other < cost)
+    }
+
+    fn asked_statements(&self, asked: &QuestionSet) -> &[u64] {
+        let is_asked = asked[Question::about(Dimension::Groundedness)];
+        if is_asked { &self.statements } else { &[] }
     }
 
     /// The largest of the parts that some questions can do without.
@@ -210,6 +243,27 @@ pub fn frame_token_count(asked: &QuestionSet, chunk_count: usize, decision: &Dec
         QUESTION_TOKENS + words
     });
     FRAME_TOKENS + CHUNK_TOKENS * chunk_count as u64 + questions.sum::<u64>()
+}
+
+/// The same where groundedness is asked about so many statements one by one, unless there are none.
+pub(super) fn asked_token_count(
+    asked: &QuestionSet,
+    statement_count: usize,
+    chunk_count: usize,
+    decision: &Decision,
+) -> u64 {
+    let groundedness = Question::about(Dimension::Groundedness);
+    let is_whole = |question| statement_count == 0 || question != groundedness;
+    let whole = asked.map(|question, is_asked| *is_asked && is_whole(question));
+    let frame = frame_token_count(&whole, chunk_count, decision);
+    frame + statement_frame_token_count(statement_count)
+}
+
+/// The estimated tokens of so many questions about statements and of what stands around these.
+fn statement_frame_token_count(count: usize) -> u64 {
+    let texts = [STATEMENT.text, STATEMENT.when_true, STATEMENT.when_false];
+    let words: u64 = texts.map(token_count).iter().sum();
+    count as u64 * (QUESTION_TOKENS + STATEMENT_TOKENS + words)
 }
 
 /// The estimated tokens of a text as a value of JSON, where quotes and controls are written longer.

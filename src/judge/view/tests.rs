@@ -414,3 +414,88 @@ proptest! {
         })?;
     }
 }
+
+fn by_statement(max_statements: usize) -> ViewOptions {
+    ViewOptions {
+        max_statements: Some(max_statements),
+        ..ViewOptions::default()
+    }
+}
+
+const GATES: &str = "The red tram leaves gate B at nine. Yes. The blue tram leaves gate C at ten.";
+
+#[test]
+fn statements_are_shown_only_where_groundedness_is_asked_about_each() {
+    let gates = || draft("When?", &["The red tram leaves at nine."], GATES);
+    let options = by_statement(2);
+    let count = |dimensions| {
+        viewed(gates(), &options, about(dimensions), false, |view| {
+            assert_eq!(
+                json(view).contains("statements"),
+                view.asked_statements().count() != 0
+            );
+            (view.statements.len(), view.asked_statements().count())
+        })
+    };
+    assert_eq!(count(&[Dimension::Groundedness]), (3, 2));
+    assert_eq!(
+        count(&[Dimension::Contradiction, Dimension::AnswerRelevance]),
+        (0, 0)
+    );
+    let options = ViewOptions {
+        send_fields: vec![Field::Question, Field::Chunks],
+        ..by_statement(2)
+    };
+    viewed(
+        gates(),
+        &options,
+        |_| true,
+        false,
+        |view| {
+            let undecidable = unasked(view, FailureReason::Undecidable);
+            assert!(undecidable.contains(&Dimension::Groundedness));
+            assert_eq!(
+                (view.statements.len(), view.asked_statements().count()),
+                (3, 0)
+            );
+            assert!(!json(view).contains("tram leaves gate"));
+        },
+    );
+}
+
+/// The questions about statements never take the room of the other questions.
+#[test]
+fn statements_that_do_not_fit_fail_alone() {
+    let answer = "The red tram leaves gate B at nine every day of the week. ".repeat(20);
+    let trace = || draft("When?", &["The red tram leaves at nine."], &answer);
+    let decision = Decision::of(DecisionVariant::WithReference);
+    let whole = ViewOptions::default();
+    let is_asked = |_| true;
+    let least = viewed(trace(), &whole, is_asked, false, |view| {
+        view.request_token_count(decision)
+    });
+    let each = viewed(trace(), &by_statement(20), is_asked, false, |view| {
+        assert_eq!(view.asked_statements().count(), 20);
+        view.request_token_count(decision)
+    });
+    assert!(least + 20 * 60 < each, "{least} {each}");
+    for limit in [least + 60, each - 100, each + 60] {
+        let options = ViewOptions {
+            max_state_tokens: Some(limit),
+            ..by_statement(20)
+        };
+        viewed(trace(), &options, is_asked, false, |view| {
+            let is_there = each <= limit;
+            let too_long = unasked(view, FailureReason::TooLong);
+            let expected: &[_] = if is_there {
+                &[]
+            } else {
+                &[Dimension::Groundedness]
+            };
+            assert_eq!(too_long, expected, "{limit}");
+            assert_eq!(view.statements.len(), 20);
+            assert!(view.seen_context.is_whole(), "{limit}");
+            assert!(view.request_token_count(decision) <= limit);
+        });
+    }
+}

@@ -118,8 +118,10 @@ impl Native {
             };
             read.map_err(|error| billed.refusal(error))?;
         }
+        let (answers, statements) = reply.findings();
         Ok(Read {
-            answers: reply.finish(),
+            answers,
+            statements,
             billed,
         })
     }

@@ -4,7 +4,9 @@ use super::{duration, int32, number, number_or_unspecified};
 use crate::domain::Vocabulary as _;
 use crate::domain::diagnosis::{FiredRule, Verdict};
 use crate::domain::dimension::Dimension;
-use crate::domain::judgment::{Answers, Evidence, Judged, Judgment, StatementJudgment};
+use crate::domain::judgment::{
+    Answers, Evidence, Judged, Judgment, StatementJudgment, StatementSummary,
+};
 use crate::domain::outcome::{JudgeCall, NanoUsd, Outcome, Pass, Usage};
 use crate::domain::question::Question;
 use crate::domain::trace::Trace;
@@ -116,6 +118,15 @@ fn verdict(verdict: &Verdict) -> pb::Verdict {
     }
 }
 
+fn summary(summary: StatementSummary) -> pb::StatementSummary {
+    pb::StatementSummary {
+        decided_count: int32(summary.decided_count),
+        undecidable_count: int32(summary.undecidable_count),
+        failed_count: int32(summary.failed_count),
+        mean_groundedness: summary.mean_groundedness.map(f64::from),
+    }
+}
+
 /// Writes the parts that need the trace for ids and the policy for bands.
 struct Writer<'a> {
     trace: &'a Trace,
@@ -161,6 +172,7 @@ impl Writer<'_> {
                     .iter()
                     .map(|statement| self.statement(statement))
                     .collect(),
+                statement_summary: StatementSummary::of(&pass.statements).map(summary),
             }),
             verdict: pass.verdict.as_ref().map(verdict),
         }

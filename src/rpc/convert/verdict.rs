@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use super::value;
 use crate::artifact::verdict::{
     CallRow, CostRow, EvidenceRow, FiredRuleRow, JudgedRow, JudgmentRow, PassRow, ProvenanceRow,
-    SCHEMA_VERSION, StatementRow, TimingRow, VerdictRow, WholeVerdictRow, millis,
+    SCHEMA_VERSION, StatementRow, StatementSummaryRow, TimingRow, VerdictRow, WholeVerdictRow,
+    millis,
 };
 use crate::domain::Vocabulary;
 use crate::domain::dimension::Dimension;
@@ -121,6 +122,7 @@ fn pass(pass: pb::JudgePass) -> Result<PassRow, ResponseError> {
             .into_iter()
             .map(statement)
             .collect::<Result<_, _>>()?,
+        statement_summary: generation.statement_summary.map(summary).transpose()?,
         verdict: verdict.transpose()?,
     })
 }
@@ -130,6 +132,18 @@ fn statement(statement: pb::StatementJudgment) -> Result<StatementRow, ResponseE
         start_offset: statement.start_offset.map(offset),
         end_offset: statement.end_offset.map(offset),
         groundedness: judgment(set("statements.groundedness", statement.groundedness)?)?,
+    })
+}
+
+fn summary(summary: pb::StatementSummary) -> Result<StatementSummaryRow, ResponseError> {
+    Ok(StatementSummaryRow {
+        decided_count: offset(summary.decided_count),
+        undecidable_count: offset(summary.undecidable_count),
+        failed_count: offset(summary.failed_count),
+        mean_groundedness: probability(
+            "statement_summary.mean_groundedness",
+            summary.mean_groundedness,
+        )?,
     })
 }
 

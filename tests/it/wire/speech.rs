@@ -6,12 +6,13 @@ use serde_json::{Map, Value, json};
 use crate::support::fake_judge::{Said, Seen};
 
 /// Words of the questions by which a fake tells them apart.
-const WORDS: [(&str, &str); 7] = [
+const WORDS: [(&str, &str); 8] = [
     ("that is relevant to", "chunk"),
     ("everything that is needed", "context_sufficiency"),
     ("materially conflict", "context_conflict"),
     ("directly address", "answer_relevance"),
     ("Is everything that `answer` claims", "groundedness"),
+    ("read as a part of `answer`", "statement"),
     ("Does `answer` contradict", "contradiction"),
     ("consistent with `reference_answer`", "correctness"),
 ];
@@ -80,6 +81,10 @@ pub(crate) fn slots(seen: &Seen) -> Vec<String> {
             "chunk" => {
                 let ordinal = line.split("chunks[").nth(1).unwrap();
                 format!("chunk_{}", ordinal.split(']').next().unwrap())
+            }
+            "statement" => {
+                let ordinal = line.split("statements[").nth(1).unwrap();
+                format!("groundedness_{}", ordinal.split(']').next().unwrap())
             }
             whole => whole.to_owned(),
         }

@@ -29,6 +29,7 @@ from .results import (
     NotApplicable,
     Provenance,
     StatementJudgment,
+    StatementSummary,
     Timing,
     Usage,
     Verdict,
@@ -188,6 +189,7 @@ def _pass(message: api.JudgePass) -> JudgePass:
         contradiction=of(generation, "contradiction"),
         correctness=of(generation, "correctness"),
         statements=tuple(map(_statement, generation.statements)),
+        statement_summary=_summary(generation.statement_summary) if generation.HasField("statement_summary") else None,
     )
 
 
@@ -198,6 +200,15 @@ def _statement(message: judgments.StatementJudgment) -> StatementJudgment:
         end_offset=_set(message, "end_offset", message.end_offset),
         groundedness=_judgment(message.groundedness) if message.HasField("groundedness") else None,
         evidence_chunk_ids=tuple(message.evidence_chunk_ids),
+    )
+
+
+def _summary(message: judgments.StatementSummary) -> StatementSummary:
+    return StatementSummary(
+        decided_count=message.decided_count,
+        undecidable_count=message.undecidable_count,
+        failed_count=message.failed_count,
+        mean_groundedness=_set(message, "mean_groundedness", message.mean_groundedness),
     )
 
 

@@ -117,6 +117,17 @@ class StatementJudgment:
 
 
 @dataclass(frozen=True, slots=True)
+class StatementSummary:
+    """How many statements of the answer were judged, and how well the context supports them on the whole."""
+
+    decided_count: int
+    undecidable_count: int
+    failed_count: int
+    mean_groundedness: float | None
+    """The mean probability of the decided ones; `None` if there are none."""
+
+
+@dataclass(frozen=True, slots=True)
 class JudgePass:
     """What one judge said; `None` where it was not asked."""
 
@@ -129,6 +140,8 @@ class JudgePass:
     contradiction: Judgment | None
     correctness: Judgment | None
     statements: tuple[StatementJudgment, ...]
+    statement_summary: StatementSummary | None
+    """Also without `include_statements`; `None` if the judge does not work by statements."""
 
 
 @dataclass(frozen=True, slots=True)

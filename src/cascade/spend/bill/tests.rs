@@ -1,9 +1,12 @@
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::*;
 use crate::artifact::pricing;
 use crate::domain::judgment::{Answers, JudgmentDelivery};
-use crate::domain::outcome::{JudgeRole, Usage};
+use crate::domain::outcome::{DecisionVariant, JudgeRole, Usage};
+use crate::domain::trace::{Chunk, RetrievalState, Trace, TraceDraft, TraceLimits};
+use crate::judge::decision::Decision;
 
 const TABLE: &str = r#"{"schema_version":1,"id":"p1","as_of":"2026-10-01","currency":"USD","models":{
     "m":{"input_usd_per_million_tokens":2,"output_usd_per_million_tokens":4}}}"#;
@@ -14,6 +17,7 @@ fn bounds() -> Bounds {
         max_state_tokens: None,
         requests: Requests::One,
         max_output_tokens: None,
+        max_statements: None,
     }
 }
 
@@ -88,4 +92,49 @@ fn tokens_without_measure_are_not_known_to_cost_anything() {
         ..call(1, None, false)
     };
     assert_eq!(billed(vec![told.clone(), told]), (0, true, 2));
+}
+
+#[test]
+fn every_statement_that_is_asked_about_is_reckoned_with() {
+    let draft = TraceDraft {
+        trace_id: "t".into(),
+        question: "When does the gate close?".to_owned(),
+        chunks: vec![Chunk {
+            chunk_id: "c".into(),
+            text: "The gate closes at seven.".to_owned(),
+            document_id: None,
+            retrieval_score: None,
+        }],
+        answer: "The north gate closes at seven. Yes. ".repeat(10),
+        reference_answer: None,
+        history: Vec::new(),
+        standalone_question: None,
+        retrieval: RetrievalState::Performed,
+        tags: Vec::new(),
+        generator_model: None,
+        language: None,
+        statements: Vec::new(),
+    };
+    let limits = TraceLimits {
+        max_chunk_count: 1,
+        max_text_bytes: 1000,
+        max_history_turns: 0,
+    };
+    let trace = Arc::new(Trace::new(draft, &limits).unwrap());
+    let questions = QuestionSet::from_fn(1, |_| true);
+    let ask = Ask {
+        trace: &trace,
+        questions: &questions,
+        decision: Decision::of(DecisionVariant::WithoutReference),
+        history_is_evidence: false,
+    };
+    let table = pricing::read("p.json", TABLE).unwrap().table;
+    let whole = bounds().estimate(&ask, &table).unwrap();
+    let by_statement = Bounds {
+        max_statements: Some(10),
+        ..bounds()
+    };
+    // Ten questions more of at least 60 tokens each, with a quarter more, and their answers.
+    let more = 10 * 60 * 2_000 * 5 / 4 + 10 * QUESTION_TOKENS as i64 * 4_000;
+    assert!(whole.0 + more < by_statement.estimate(&ask, &table).unwrap().0);
 }
