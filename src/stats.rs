@@ -16,6 +16,7 @@ pub mod selective;
 pub mod quantile;
 pub mod paired;
 pub mod risk_control;
+pub mod logistic;
 #[cfg(test)]
 mod tests;
 

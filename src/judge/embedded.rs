@@ -1,17 +1,25 @@
 //! The embedded judge: words, numbers and their order, without a model and without a network.
 //!
-//! Groundedness is measured; everything else is a rule of thumb that is kept between the two ends of
-//! [`EmbeddedOptions::clamp`], but for a chunk that shares no content word with the question. The word lists are English:
+//! Groundedness is measured, by a model that `judges fit` fits; everything else is a rule of thumb that is kept between the
+//! two ends of [`EmbeddedOptions::clamp`], but for a chunk that shares no content word with the question. The word lists are English:
 //! a question about texts in another language fails as such, except that a quotation of whole sentences needs no list.
 //! All text is read, whatever its length. The same input gives the same bits.
 
+mod antonyms;
+mod common_words;
+pub mod features;
+mod answer_type;
+mod conflict;
+mod containment;
 mod generation;
 mod groundedness;
 mod index;
 mod lexicon;
 mod matching;
+pub mod model;
 mod quotation;
 mod retrieval;
+mod structure;
 mod voice;
 mod work;
 
@@ -22,6 +30,8 @@ use async_trait::async_trait;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
+pub use self::containment::containment;
+use self::features::Features;
 use self::work::{Findings, Work};
 use super::{Answer, Ask, CallContext, Judge, JudgeError, JudgeInfo, JudgeType};
 use crate::domain::dimension::DimensionSet;
@@ -29,7 +39,7 @@ use crate::domain::failure::FailureReason;
 use crate::domain::judgment::JudgmentSource;
 use crate::domain::outcome::JudgeCall;
 use crate::domain::probability::Probability;
-use crate::domain::trace::JudgeId;
+use crate::domain::trace::{JudgeId, Trace};
 
 /// The name of the model, which is its version.
 pub const MODEL: &str = "lexical-v1";
@@ -38,10 +48,26 @@ pub const MODEL: &str = "lexical-v1";
 const INLINE_BYTES: usize = 8 * 1024;
 
 /// How the embedded judge is set.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct EmbeddedOptions {
     /// The range of rules of thumb.
     pub clamp: Clamp,
+    /// Whether a statement that abstains is taken as such; otherwise it is judged like any other.
+    pub detect_abstention: bool,
+}
+
+impl Default for EmbeddedOptions {
+    fn default() -> Self {
+        Self {
+            clamp: Clamp::default(),
+            detect_abstention: true,
+        }
+    }
+}
+
+/// The features of the decidable statements of an answer, for fitting a model.
+pub fn features(trace: &Trace) -> Vec<Features> {
+    work::features(trace)
 }
 
 /// A probability that is only guessed at is kept within these bounds.
@@ -138,7 +164,7 @@ impl Judge for EmbeddedJudge {
             history_is_evidence: ask.history_is_evidence,
             judge_id: self.info.judge_id.clone(),
             role: context.role,
-            clamp: self.options.clamp,
+            options: self.options,
         };
         let (answers, statements) = if Work::size(ask.trace) <= INLINE_BYTES {
             work.run()

@@ -162,19 +162,17 @@ pub fn rmsce(tally: &Tally, bins: usize) -> Result<f64, Absent> {
 /// Bins with at most 200 rows are drawn row by row. In a larger one the gap is drawn from the normal distribution
 /// with the same variance, sum p (1 - p).
 pub fn ece_noise_floor(tally: &Tally, bins: usize, draws: u32, seed: u64) -> Result<f64, Absent> {
-    let rows = rows(tally)?;
-    if draws == 0 {
-        return Err(Absent::Empty);
-    }
-    let groups = equal_width(tally, bins);
-    let mut random = SplitMix64::new(seed);
-    let mut sum = 0.0;
-    for _ in 0..draws {
-        for group in &groups {
-            sum += drawn_gap(group, &mut random);
-        }
-    }
-    Ok(sum / f64::from(draws) / rows)
+    noise_floor(tally, &equal_width(tally, bins), draws, seed)
+}
+
+/// The same of [`ece_equal_mass`], whose bins stand on the values alone.
+pub fn ece_equal_mass_noise_floor(
+    tally: &Tally,
+    bins: usize,
+    draws: u32,
+    seed: u64,
+) -> Result<f64, Absent> {
+    noise_floor(tally, &equal_mass(tally, bins), draws, seed)
 }
 
 /// The confidence max(p, 1 - p) in whether p is at least 0.5, against that being right; rounded as
@@ -199,6 +197,21 @@ pub fn confidence(tally: &Tally) -> Tally {
         );
     }
     confidences
+}
+
+fn noise_floor(tally: &Tally, groups: &[Group], draws: u32, seed: u64) -> Result<f64, Absent> {
+    let rows = rows(tally)?;
+    if draws == 0 {
+        return Err(Absent::Empty);
+    }
+    let mut random = SplitMix64::new(seed);
+    let mut sum = 0.0;
+    for _ in 0..draws {
+        for group in groups {
+            sum += drawn_gap(group, &mut random);
+        }
+    }
+    Ok(sum / f64::from(draws) / rows)
 }
 
 fn drawn_gap(group: &Group, random: &mut SplitMix64) -> f64 {

@@ -35,6 +35,17 @@ impl Binary {
         counts
     }
 
+    /// The counts of two classifications together.
+    #[must_use]
+    pub const fn plus(self, other: Self) -> Self {
+        Self {
+            true_positives: self.true_positives + other.true_positives,
+            false_positives: self.false_positives + other.false_positives,
+            true_negatives: self.true_negatives + other.true_negatives,
+            false_negatives: self.false_negatives + other.false_negatives,
+        }
+    }
+
     /// Rows.
     pub const fn count(&self) -> u64 {
         self.positives() + self.negatives()
@@ -128,6 +139,27 @@ impl Binary {
         }
         Ok(())
     }
+}
+
+/// The value that as a threshold has the highest balanced accuracy, of equals the lowest.
+pub fn best_threshold(tally: &Tally) -> Result<f64, Absent> {
+    let sums = tally.cumulative();
+    let mut best = Err(Absent::Empty);
+    let mut highest = f64::NEG_INFINITY;
+    for cell in tally.cells() {
+        let [false_positives, true_positives] = sums.at_least(cell.value);
+        let counts = Binary {
+            true_positives,
+            false_positives,
+            true_negatives: tally.negative_count() - false_positives,
+            false_negatives: tally.positive_count() - true_positives,
+        };
+        let accuracy = counts.balanced_accuracy()?;
+        if highest < accuracy {
+            (highest, best) = (accuracy, Ok(cell.value));
+        }
+    }
+    best
 }
 
 /// The counts of a classification: labelled by given.

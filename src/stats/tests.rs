@@ -9,6 +9,7 @@ mod calibration;
 mod classification;
 mod exact;
 mod interval;
+mod logistic;
 mod paired;
 mod properties;
 mod quantile;

@@ -4,6 +4,7 @@ mod commands;
 mod config;
 mod diagnose;
 mod endpoint;
+mod fit;
 mod init;
 mod judges;
 

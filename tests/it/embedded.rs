@@ -121,7 +121,7 @@ async fn a_number_that_stands_nowhere_is_no_pass() {
     };
     assert!(judged.vetoes_pass);
     let evidence = judged.evidence.unwrap();
-    assert_eq!(evidence.guards, ["missing_number"]);
+    assert_eq!(evidence.guards, ["missing_number", "number_conflict"]);
     assert_eq!(evidence.missing_terms, ["9"]);
     assert_eq!(evidence.chunk_id, "prices");
 }

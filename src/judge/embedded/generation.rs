@@ -1,21 +1,20 @@
 //! Rules of thumb about the answer: its relevance, contradiction and correctness.
 //!
 //! Relevance is the share of the question's content words in the answer, and 0 if the answer abstains.
-//! Contradiction is the share 0.9 if a statement and its best sentence agree in most words but not in numbers or
-//! negation, 0.5 if no sentence is about the same, else 0.2; the highest over the statements counts.
+//! Contradiction is the weighted share of a statement's words in its best sentence if a guard fires, for then a number, a
+//! name, a negation or the like differs; else half that share times the share of words that are missing. A quotation
+//! contradicts nothing, and neither does what no sentence is about; the highest over the statements counts.
 //! Correctness is the F1 of content words with the reference answer, halved if the reference has a number that the
 //! answer lacks.
 
-use super::groundedness::{Finding, SAME_SUBJECT};
+use super::groundedness::Finding;
 use super::index::Index;
 use super::lexicon::{Lexicon, WordId};
 use super::voice::{Voice, passage};
-use crate::domain::judgment::{Evidence, Guard, Judgment};
+use crate::domain::judgment::{Evidence, Judgment};
 
-/// Shares for a sign of contradiction, for nothing comparable and for agreement.
-const CONTRADICTS: f64 = 0.9;
-const NOTHING_COMPARABLE: f64 = 0.5;
-const AGREES: f64 = 0.2;
+/// What the missing words of a statement count for if no guard fires.
+const WITHOUT_GUARD: f64 = 0.5;
 
 /// Whether the answer addresses the question; both by their distinct content words, sorted.
 pub(super) fn relevance(
@@ -37,38 +36,39 @@ pub(super) fn relevance(
     voice.heuristic(found as f64 / question.len() as f64, Some(shown))
 }
 
-/// Whether the answer contradicts the evidence.
-pub(super) fn contradiction(
-    findings: &[Finding],
-    index: &Index,
-    lexicon: &Lexicon,
-    voice: &Voice<'_>,
-) -> Judgment {
-    let mut worst: Option<(f64, Option<usize>, Vec<Guard>)> = None;
+/// Whether the answer contradicts the evidence: as its worst statement does.
+pub(super) fn contradiction(findings: &[Finding], index: &Index, voice: &Voice<'_>) -> Judgment {
+    let mut worst: Option<(f64, &Finding)> = None;
     for finding in findings {
-        let best = finding.matched.best;
-        let share = match best {
-            _ if finding.matched.quote.is_some() => AGREES,
-            Some((best, share)) if SAME_SUBJECT <= share => {
-                let negation = finding.guards.contains(&Guard::NegationParity);
-                if negation || numbers_differ(finding, best, index, lexicon) {
-                    CONTRADICTS
-                } else {
-                    AGREES
-                }
-            }
-            _ => NOTHING_COMPARABLE,
-        };
-        if worst.as_ref().is_none_or(|(most, ..)| *most < share) {
-            let at = best.map(|(at, _)| at);
-            worst = Some((share, at, finding.guards.clone()));
+        let share = contradicted(finding);
+        if worst.is_none_or(|(most, _)| most < share) {
+            worst = Some((share, finding));
         }
     }
-    match worst {
-        None => voice.heuristic(NOTHING_COMPARABLE, None),
-        Some((share, at, guards)) => {
-            let shown = passage(index, at.map(|at| at..at + 1));
-            voice.heuristic(share, Some(Evidence { guards, ..shown }))
+    let Some((share, finding)) = worst else {
+        return voice.heuristic(0.5, None);
+    };
+    let at = finding.matched.best.map(|(at, _)| at..at + 1);
+    let guards = finding.guards.clone();
+    voice.heuristic(
+        share,
+        Some(Evidence {
+            guards,
+            ..passage(index, at)
+        }),
+    )
+}
+
+/// How likely a statement speaks of the same as its best sentence and says something else of it.
+fn contradicted(finding: &Finding) -> f64 {
+    let matched = &finding.matched;
+    match matched.best {
+        _ if matched.quote.is_some() => 0.0,
+        None => 0.0,
+        Some((_, share)) if !finding.guards.is_empty() => share,
+        Some((_, share)) => {
+            let missing = matched.missing.len() as f64 / matched.content.len().max(1) as f64;
+            WITHOUT_GUARD * share * missing
         }
     }
 }
@@ -90,15 +90,6 @@ pub(super) fn correctness(
     let lacks_number = missing.iter().any(|&id| lexicon.facts(id).is_number);
     let share = if lacks_number { f1 / 2.0 } else { f1 };
     voice.heuristic(share, Some(terms(&missing, lexicon)))
-}
-
-/// Both have numbers, and one of the statement is not in the sentence.
-fn numbers_differ(finding: &Finding, best: usize, index: &Index, lexicon: &Lexicon) -> bool {
-    let there = index.words_of(best..best + 1);
-    let is_number = |id: &&WordId| lexicon.facts(**id).is_number;
-    let has_numbers = there.iter().any(|id| is_number(&id));
-    let mut said = finding.statement.words.iter().filter(is_number);
-    has_numbers && said.any(|id| !there.contains(id))
 }
 
 /// What is in the first and not in the second; both sorted.

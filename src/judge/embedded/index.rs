@@ -1,13 +1,13 @@
-//! The evidence as an index: its sentences, the places of every word and the pairs of neighbouring words.
+//! The evidence as an index: its sentences and the places of every word.
 //!
 //! Everything is built in one pass over the texts, and nothing is left out. A sentence of more than [`PIECE_WORDS`] words
 //! is cut into pieces, so that a text without full stops is no window that holds everything.
 
-use std::collections::HashSet;
 use std::ops::Range;
 
 use super::lexicon::{Lexicon, Token, WordId};
 use super::quotation::{Quote, Wording};
+use super::structure::Structure;
 use crate::text::sentences::{Passage, sentences};
 
 /// Words of a piece at most, fillers not counted.
@@ -28,6 +28,8 @@ pub(super) struct Sentence {
     pub(super) source: usize,
     /// Where within the text, in code points.
     pub(super) span: Range<usize>,
+    /// It is a row of a table, JSON or code.
+    pub(super) is_structured: bool,
     /// Where within the words of the index.
     words: Range<usize>,
 }
@@ -42,7 +44,6 @@ pub(super) struct Index {
     words: Vec<WordId>,
     sentence_of: Vec<u32>,
     places: Vec<Vec<u32>>,
-    pairs: HashSet<(WordId, WordId)>,
     wording: Wording,
     /// The pieces of each sentence of the wording.
     pieces: Vec<Range<usize>>,
@@ -58,14 +59,13 @@ impl Index {
             ..Self::default()
         };
         for (source, of) in chunks.iter().chain(others).enumerate() {
-            let first = index.words.len();
+            let structure = Structure::of(of.text);
             for passage in sentences(of.text) {
-                index.add(source, &passage, lexicon);
+                let is_structured = structure.holds(&passage);
+                index.add(source, &passage, is_structured, lexicon);
             }
             index.wording.end_text();
             index.may_cut.push(of.shows_english && lexicon.english);
-            let pairs = index.words[first..].windows(2);
-            index.pairs.extend(pairs.map(|pair| (pair[0], pair[1])));
         }
         index.places.resize(lexicon.len(), Vec::new());
         for (place, &id) in index.words.iter().enumerate() {
@@ -84,6 +84,14 @@ impl Index {
         self.sentence_of[place as usize] as usize
     }
 
+    /// The sentences that hold a word, in order, each once.
+    pub(super) fn sentences_with(&self, id: WordId) -> impl Iterator<Item = usize> {
+        let places = self.places(id);
+        let groups =
+            places.chunk_by(|&one, &other| self.sentence_at(one) == self.sentence_at(other));
+        groups.map(|group| self.sentence_at(group[0]))
+    }
+
     /// The words of some sentences in a row.
     pub(super) fn words_of(&self, sentences: Range<usize>) -> &[WordId] {
         match self.sentences[sentences].as_ref() {
@@ -93,9 +101,15 @@ impl Index {
         }
     }
 
-    /// Whether two words stand side by side somewhere.
-    pub(super) fn has_pair(&self, pair: (WordId, WordId)) -> bool {
-        self.pairs.contains(&pair)
+    /// The words of a sentence and of so many on each side of it within its text.
+    pub(super) fn around(&self, sentence: usize, reach: usize) -> &[WordId] {
+        let source = self.sentences[sentence].source;
+        let first = sentence.saturating_sub(reach);
+        let last = (sentence + reach).min(self.sentences.len() - 1);
+        let is_same = |at: &usize| self.sentences[*at].source == source;
+        let first = (first..sentence).find(is_same).unwrap_or(sentence);
+        let last = (sentence..=last).rev().find(is_same).unwrap_or(sentence);
+        self.words_of(first..last + 1)
     }
 
     /// The sentences that a piece of text quotes, looked for in so many places at most.
@@ -106,7 +120,13 @@ impl Index {
         Some(self.pieces[quoted.start].start..self.pieces[quoted.end - 1].end)
     }
 
-    fn add(&mut self, source: usize, passage: &Passage<'_>, lexicon: &mut Lexicon) {
+    fn add(
+        &mut self,
+        source: usize,
+        passage: &Passage<'_>,
+        is_structured: bool,
+        lexicon: &mut Lexicon,
+    ) {
         let tokens = lexicon.tokens(passage.text);
         let first_piece = self.sentences.len();
         let mut byte = 0;
@@ -126,6 +146,7 @@ impl Index {
             self.sentences.push(Sentence {
                 source,
                 span: from..to,
+                is_structured,
                 words: first..self.words.len(),
             });
             (byte, from) = (end_byte, to);

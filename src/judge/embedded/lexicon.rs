@@ -3,11 +3,12 @@
 //! Every word has two: one for its stem or the value of its number, and one for its exact folded form. The signs of a
 //! number belong to both.
 //!
-//! Numbers are given in the order in which words come, so the same input gives the same numbers. The map is only looked
-//! up, never iterated.
+//! Numbers are given in the order in which words come, so the same input gives the same numbers. The maps are only
+//! looked up, never iterated. What a word is whatever its place is found out once for each way in which it is written.
 
 use std::collections::HashMap;
 
+use super::common_words::is_common;
 use crate::text::fold::folded;
 use crate::text::numbers::{number, plain_signs, sign_start, unit_end};
 use crate::text::sentences::marker_length;
@@ -21,6 +22,9 @@ pub(super) type WordId = u32;
 /// Words from which on a sentence without small letters is one in which case tells nothing.
 const SHOUTED_WORDS: usize = 3;
 
+/// What content words weigh, common ones and others.
+const WEIGHTS: (u32, u32) = (1, 4);
+
 /// What is known of a word whatever its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct WordFacts {
@@ -30,6 +34,10 @@ pub(super) struct WordFacts {
     pub(super) is_number: bool,
     /// A negation.
     pub(super) negates: bool,
+    /// What it weighs among content words: 4, and 1 if it is a common word.
+    pub(super) weight: u32,
+    /// Written with a capital within a sentence at least once.
+    pub(super) is_name: bool,
 }
 
 /// Which case a word is written in, as far as it matters.
@@ -83,9 +91,25 @@ pub(super) struct Token<'a> {
     pub(super) written: &'a str,
 }
 
+/// What is known of a word as it is written, without what stands around it.
+#[derive(Debug)]
+struct Form {
+    folded: Box<str>,
+    case: Case,
+    is_filler: bool,
+    is_restriction: bool,
+    opens_clause: bool,
+    /// Signs around it may belong to it, for it starts or ends with a digit.
+    is_signed: bool,
+    /// Its numbers if no signs do, once they are needed: a word that is left out gets none.
+    plain: Option<(WordId, WordId)>,
+}
+
 /// All words of a trace.
 #[derive(Debug, Default)]
 pub(super) struct Lexicon {
+    form_numbers: HashMap<Box<str>, usize>,
+    forms: Vec<Form>,
     ids: HashMap<String, WordId>,
     exact_ids: HashMap<String, WordId>,
     facts: Vec<WordFacts>,
@@ -111,21 +135,22 @@ impl Lexicon {
         let mut tokens: Vec<Token<'a>> = Vec::new();
         let mut last_end = 0;
         for (start, written) in words(text) {
-            let word = folded(written);
+            let number = self.form_number(written);
             let is_letter = written == "A" && first < start && !all_capitals;
-            if self.english && is_filler(&word) && !is_letter {
+            if self.english && self.forms[number].is_filler && !is_letter {
                 continue;
             }
-            let (before, after) = signs(text, start, written);
-            let id = self.id(&word, &before, &after);
-            let key = before + &word + &after;
-            let count = self.exact_ids.len() as WordId;
-            let is_number = self.facts(id).is_number;
+            let (id, exact_id) = self.ids_at(number, text, start, written);
+            let is_capital = first < start && !all_capitals;
+            let facts = &mut self.facts[id as usize];
+            facts.is_name |= is_capital && written.starts_with(char::is_uppercase);
+            let is_number = facts.is_number;
+            let form = &self.forms[number];
             let exact = Exact {
-                id: *self.exact_ids.entry(key).or_insert(count),
-                case: case(written),
-                restricts: self.english && (is_number || is_restriction(&word)),
-                opens_clause: opens_clause(&word) || ends_clause(&text[last_end..start]),
+                id: exact_id,
+                case: form.case,
+                restricts: self.english && (is_number || form.is_restriction),
+                opens_clause: form.opens_clause || ends_clause(&text[last_end..start]),
             };
             last_end = start + written.len();
             tokens.push(Token {
@@ -163,9 +188,72 @@ impl Lexicon {
         &self.spellings[id as usize]
     }
 
+    /// The word with this stem, if it stands anywhere.
+    pub(super) fn known(&self, stem: &str) -> Option<WordId> {
+        self.ids.get(stem).copied()
+    }
+
+    /// The share of some words of which something holds, by their weights; 0 of none.
+    pub(super) fn weighted_share(&self, words: &[WordId], holds: impl Fn(WordId) -> bool) -> f64 {
+        let (mut held, mut all) = (0, 0);
+        for &id in words {
+            let weight = self.facts(id).weight;
+            all += weight;
+            held += if holds(id) { weight } else { 0 };
+        }
+        if all == 0 {
+            0.0
+        } else {
+            f64::from(held) / f64::from(all)
+        }
+    }
+
     /// How many words there are.
     pub(super) fn len(&self) -> usize {
         self.facts.len()
+    }
+
+    fn form_number(&mut self, written: &str) -> usize {
+        if let Some(&number) = self.form_numbers.get(written) {
+            return number;
+        }
+        let folded = folded(written).into_boxed_str();
+        self.forms.push(Form {
+            case: case(written),
+            is_filler: is_filler(&folded),
+            is_restriction: is_restriction(&folded),
+            opens_clause: opens_clause(&folded),
+            is_signed: written.starts_with(char::is_numeric) || written.ends_with(char::is_numeric),
+            plain: None,
+            folded,
+        });
+        let number = self.forms.len() - 1;
+        self.form_numbers.insert(written.into(), number);
+        number
+    }
+
+    /// Both numbers of a word at its place.
+    fn ids_at(&mut self, form: usize, text: &str, start: usize, written: &str) -> (WordId, WordId) {
+        if self.forms[form].is_signed {
+            let (before, after) = signs(text, start, written);
+            if !(before.is_empty() && after.is_empty()) {
+                return self.ids_of(form, &before, &after);
+            }
+        }
+        if let Some(plain) = self.forms[form].plain {
+            return plain;
+        }
+        let plain = self.ids_of(form, "", "");
+        self.forms[form].plain = Some(plain);
+        plain
+    }
+
+    fn ids_of(&mut self, form: usize, before: &str, after: &str) -> (WordId, WordId) {
+        let folded = self.forms[form].folded.clone();
+        let id = self.id(&folded, before, after);
+        let count = self.exact_ids.len() as WordId;
+        let key = format!("{before}{folded}{after}");
+        (id, *self.exact_ids.entry(key).or_insert(count))
     }
 
     fn id(&mut self, folded: &str, before: &str, after: &str) -> WordId {
@@ -182,10 +270,13 @@ impl Lexicon {
         let id = self.facts.len() as WordId;
         let negates = self.english && is_negation(folded);
         let stops = self.english && is_stop_word(folded);
+        let is_common = self.english && number.is_none() && is_common(folded);
         self.facts.push(WordFacts {
             is_content: !negates && !stops,
             is_number: number.is_some(),
             negates,
+            weight: if is_common { WEIGHTS.0 } else { WEIGHTS.1 },
+            is_name: false,
         });
         self.ids.insert(key, id);
         let spelling = format!("{before}{folded}{after}");

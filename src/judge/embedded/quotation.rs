@@ -147,8 +147,10 @@ impl Wording {
 }
 
 fn symbols(text: &str) -> Vec<(usize, char)> {
-    let mut found: Vec<_> = text.match_indices(SYMBOLS).collect();
-    found.extend(text.match_indices(STRIKETHROUGH));
+    let mut found: Vec<_> = text.match_indices(STRIKETHROUGH).collect();
+    if !text.is_ascii() {
+        found.extend(text.match_indices(SYMBOLS));
+    }
     found.sort_unstable();
     found
         .into_iter()

@@ -34,6 +34,15 @@ fn draft(question: &str, chunks: &[&str], answer: &str) -> TraceDraft {
 }
 
 fn judge_asking(draft: TraceDraft, asked: impl Fn(Question) -> bool, history: bool) -> Answer {
+    judge_with(EmbeddedOptions::default(), draft, asked, history)
+}
+
+fn judge_with(
+    options: EmbeddedOptions,
+    draft: TraceDraft,
+    asked: impl Fn(Question) -> bool,
+    history: bool,
+) -> Answer {
     let limits = TraceLimits {
         max_chunk_count: 1000,
         max_text_bytes: 1 << 26,
@@ -48,7 +57,7 @@ fn judge_asking(draft: TraceDraft, asked: impl Fn(Question) -> bool, history: bo
         history_is_evidence: history,
     };
     let context = CallContext::until(Instant::now(), JudgeRole::Atomic);
-    let judge = EmbeddedJudge::new("embedded".into(), EmbeddedOptions::default());
+    let judge = EmbeddedJudge::new("embedded".into(), options);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()
         .unwrap();
@@ -165,7 +174,7 @@ fn guards_forbid_a_pass_and_lower_nothing() {
     }
     check(
         "Orvane Foods bought Lumio Bakeries in 2021 for 30 million crowns.",
-        &[Guard::MissingNumber],
+        &[Guard::MissingNumber, Guard::NumberConflict],
     );
     check(
         "Orvane Foods bought Kestrane Bakeries in 2019 for 30 million crowns.",
@@ -175,7 +184,63 @@ fn guards_forbid_a_pass_and_lower_nothing() {
         "The sale was announced before March.",
         &[Guard::NegationParity],
     );
+    check("The sale was not announced after March.", &[Guard::Antonym]);
+    check(
+        "Lumio Bakeries bought Orvane Foods in 2019 for 30 million crowns.",
+        &[Guard::WordOrder],
+    );
     check("Orvane Foods bought Lumio Bakeries in 2019.", &[]);
+}
+
+/// A number of another sentence is no number of this one.
+#[test]
+fn a_number_beside_its_sentence_conflicts() {
+    let context = "The Tarn pool opens at 8 on Sundays. The sauna of the fort opens at 11.";
+    let judged = grounded(&[context], "The Tarn pool opens at 11 on Sundays.");
+    let guards = judged.evidence.unwrap().guards;
+    assert!(
+        judged.vetoes_pass && guards == [Guard::NumberConflict],
+        "{guards:?}"
+    );
+}
+
+#[test]
+fn tables_json_and_code_are_not_guessed_at() {
+    #[track_caller]
+    fn check(context: &str, answer: &str, passes: Option<bool>) {
+        let answer = judge(draft("What?", &[context], answer));
+        let judged = of(&answer, Dimension::Groundedness).judged();
+        assert_eq!(judged.map(would_pass), passes);
+    }
+    let table = "| Model | Range | Price |\n|---|---|---|\n| Kestrel | 120 km | 900 crowns |";
+    check(table, "The Kestrel model has a range of 900 km.", None);
+    check(table, "| Kestrel | 900 km | 120 crowns |", None);
+    check(table, "| Kestrel | 120 km | 900 crowns |", Some(true));
+    let json = "{\"model\": \"Kestrel\", \"range\": 120, \"price\": 900}";
+    check(json, "The Kestrel model has range 120 and price 900.", None);
+    check(
+        "The Kestrel model sells for 900 crowns.",
+        "The Kestrel model sells for 900 crowns.\n```\nprint the price of Kestrel\n```",
+        Some(false),
+    );
+}
+
+#[test]
+fn abstention_can_be_left_undetected() {
+    let abstaining = draft(
+        "Who bought it?",
+        &[SALE],
+        "I could not find the name of the buyer in the documents.",
+    );
+    for detect_abstention in [true, false] {
+        let options = EmbeddedOptions {
+            detect_abstention,
+            ..EmbeddedOptions::default()
+        };
+        let answer = judge_with(options, abstaining.clone(), |_| true, false);
+        let is_judged = of(&answer, Dimension::Groundedness).judged().is_some();
+        assert_eq!(is_judged, !detect_abstention);
+    }
 }
 
 #[test]
@@ -195,7 +260,7 @@ fn a_statement_that_shares_nothing_is_ungrounded() {
 }
 
 #[test]
-fn short_statements_are_decided_only_by_what_stands_there() {
+fn statements_of_less_than_three_content_words_are_undecidable() {
     #[track_caller]
     fn check(answer: &str, passes: Option<bool>) {
         let answer = judge(draft("What?", &[SALE], answer));
@@ -203,7 +268,7 @@ fn short_statements_are_decided_only_by_what_stands_there() {
         assert_eq!(judged.map(would_pass), passes);
     }
     check("30 million crowns.", Some(false));
-    check("Lumio bought.", Some(false));
+    check("Lumio bought.", None);
     check("Twelve crowns.", None);
     check("It is.", None);
     check("🙂", None);
@@ -480,7 +545,7 @@ fn a_quotation_that_shares_no_word_with_the_question_is_left_open() {
     let relevance = |answer: &Answer| answer.answers[Question::chunk(0)].clone().unwrap();
     let quoted = judge(chunk);
     let judged = relevance(&quoted).judged().unwrap().clone();
-    assert_eq!(judged.probability, Probability::try_from(0.25).unwrap());
+    assert_eq!(judged.probability, Probability::try_from(0.5).unwrap());
     assert_eq!(judged.basis, JudgmentBasis::Heuristic);
     let grounded = of(&quoted, Dimension::Groundedness)
         .judged()

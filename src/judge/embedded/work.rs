@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::Clamp;
+use super::EmbeddedOptions;
+use super::features::Features;
 use super::groundedness::Finding;
 use super::index::{Index, Source};
 use super::lexicon::{Lexicon, WordId};
-use super::retrieval::{Coverage, conflict};
+use super::retrieval::{Asked, Coverage};
 use super::voice::Voice;
-use super::{generation, groundedness};
+use super::{answer_type, conflict, generation, groundedness};
 use crate::domain::dimension::Dimension;
 use crate::domain::failure::FailureReason;
 use crate::domain::judgment::{Answers, Judgment, StatementJudgment};
@@ -26,11 +27,36 @@ pub(super) struct Work {
     pub(super) history_is_evidence: bool,
     pub(super) judge_id: JudgeId,
     pub(super) role: JudgeRole,
-    pub(super) clamp: Clamp,
+    pub(super) options: EmbeddedOptions,
 }
 
 /// Judgments, and those of the statements.
 pub(super) type Findings = (Answers, Vec<StatementJudgment>);
+
+/// The features of the decidable statements of the answer; none if the lists do not apply.
+pub(super) fn features(trace: &Trace) -> Vec<Features> {
+    let english = English::of(trace);
+    if !(english.answer && english.context) {
+        return Vec::new();
+    }
+    let mut lexicon = Lexicon::new(true);
+    let index = Index::new(&sources(trace, &english), &[], &mut lexicon);
+    let statements = groundedness::read_statements(trace, true, &mut lexicon);
+    let findings = groundedness::find_all(statements, &index, &lexicon);
+    let decidable = findings.into_iter().filter(Finding::is_decidable);
+    decidable.map(|finding| finding.features).collect()
+}
+
+/// The texts of the chunks.
+fn sources<'a>(trace: &'a Trace, english: &English) -> Vec<Source<'a>> {
+    let chunks = trace.chunks.iter().zip(&english.shown);
+    chunks
+        .map(|(chunk, &shows_english)| Source {
+            text: &chunk.text,
+            shows_english,
+        })
+        .collect()
+}
 
 /// Which texts are English enough for the English lists.
 struct English {
@@ -62,13 +88,7 @@ impl Work {
         let trace = &self.trace;
         let english = English::of(trace);
         let mut lexicon = Lexicon::new(english.context);
-        let chunks = trace.chunks.iter().zip(&english.shown);
-        let chunks: Vec<_> = chunks
-            .map(|(chunk, &shows_english)| Source {
-                text: &chunk.text,
-                shows_english,
-            })
-            .collect();
+        let chunks = sources(trace, &english);
         let turns = trace.history.iter().filter(|_| self.history_is_evidence);
         let turns: Vec<_> = turns
             .map(|turn| Source {
@@ -81,16 +101,20 @@ impl Work {
         let index = Index::new(&chunks, &turns, &mut lexicon);
 
         let mut answers = Answers::from_fn(trace.chunks.len(), |_| None);
-        self.about_words_of_the_answer(&mut answers, &mut lexicon, &english);
+        let answer = self.about_words_of_the_answer(&mut answers, &mut lexicon, &english);
         let findings = self.findings(&index, &mut lexicon);
         let applies = english.answer && english.context;
         let supporting = groundedness::supporting_chunks(&findings, &index, applies);
         let question = retrieval_words(trace, &mut lexicon);
-        let coverage = Coverage::new(&question, &index, &lexicon);
+        let asked = Asked {
+            words: &question,
+            kind: answer_type::expected(trace.retrieval_question()),
+        };
+        let coverage = Coverage::new(asked, &answer, &index, &lexicon);
         self.about_retrieval(&mut answers, &coverage, &supporting, &english);
         let asked = Question::about(Dimension::ContextConflict);
         self.put(&mut answers, asked, english.context, || {
-            conflict(&index, &lexicon, &self.voice())
+            conflict::conflict(&coverage, &index, &lexicon, &self.voice())
         });
         let off_topic =
             !supporting.is_empty() && !supporting.iter().any(|&chunk| coverage.is_on_topic(chunk));
@@ -110,7 +134,8 @@ impl Work {
         {
             return Vec::new();
         }
-        let statements = groundedness::read_statements(&self.trace, lexicon);
+        let detect_abstention = self.options.detect_abstention;
+        let statements = groundedness::read_statements(&self.trace, detect_abstention, lexicon);
         groundedness::find_all(statements, index, lexicon)
     }
 
@@ -135,20 +160,21 @@ impl Work {
         });
     }
 
+    /// Gives back the distinct content words of the answer, sorted; none of one that abstains.
     fn about_words_of_the_answer(
         &self,
         answers: &mut Answers,
         lexicon: &mut Lexicon,
         english: &English,
-    ) {
+    ) -> Vec<WordId> {
         let trace = &self.trace;
         let voice = self.voice();
         let answer = lexicon.content(&trace.answer);
+        let abstains = self.options.detect_abstention && abstains(&trace.answer);
         let asked = Question::about(Dimension::AnswerRelevance);
         let applies = english.question && english.answer && english.context;
         self.put(answers, asked, applies, || {
             let question = lexicon.content(&trace.question);
-            let abstains = abstains(&trace.answer);
             generation::relevance(&question, &answer, abstains, lexicon, &voice)
         });
         let asked = Question::about(Dimension::Correctness);
@@ -158,6 +184,7 @@ impl Work {
             let reference = lexicon.content(reference);
             generation::correctness(&answer, &reference, lexicon, &voice)
         });
+        if abstains { Vec::new() } else { answer }
     }
 
     fn about_statements(
@@ -171,7 +198,7 @@ impl Work {
         let voice = self.voice();
         let contradicted = Question::about(Dimension::Contradiction);
         self.put(answers, contradicted, applies, || {
-            generation::contradiction(&findings, index, lexicon, &voice)
+            generation::contradiction(&findings, index, &voice)
         });
         let grounded = Question::about(Dimension::Groundedness);
         if !self.questions[grounded] {
@@ -204,7 +231,7 @@ impl Work {
         Voice {
             judge_id: &self.judge_id,
             role: self.role,
-            clamp: self.clamp,
+            clamp: self.options.clamp,
         }
     }
 }
