@@ -2,6 +2,7 @@
 //!
 //! Everything that runs a cascade gets it from here, so that what is served and what is evaluated is the same.
 
+mod bindings;
 mod remote;
 pub mod replayed;
 pub mod warm;
@@ -31,7 +32,8 @@ use crate::domain::outcome::JudgeRole;
 use crate::domain::trace::{JudgeId, ProfileName};
 use crate::judge::Judge;
 use crate::judge::composite::Composite;
-use crate::judge::embedded::{EmbeddedJudge, EmbeddedOptions};
+use crate::judge::embedded::EmbeddedJudge;
+use crate::judge::onnx;
 use crate::judge::replay::ReplayJudge;
 use crate::rpc::status::{ErrorReason, code_names};
 use crate::server::Content;
@@ -97,6 +99,11 @@ pub fn build(config: &Config, files: Files<'_>, variable: Variable<'_>) -> anyho
     let mut warnings: Vec<_> = config.warnings.iter().map(ToString::to_string).collect();
     let mut profiles = Vec::new();
     for (name, options, policy) in policies {
+        let atomic = bindings::whole(name, &options.atomic, &judges)?;
+        let options = &ProfileConfig {
+            atomic,
+            ..options.clone()
+        };
         let odd = config.policy_warnings(options, &policy.policy);
         warnings.extend(odd.into_iter().map(|odd| format!("profiles.{name}: {odd}")));
         profiles.push(builder.profile(name, options, policy, &judges)?);
@@ -182,10 +189,15 @@ struct Builder<'a> {
 impl Builder<'_> {
     fn judge(&self, judge_id: &JudgeId, options: &JudgeConfig) -> anyhow::Result<Arc<dyn Judge>> {
         Ok(match options {
-            JudgeConfig::Embedded { clamp } => Arc::new(EmbeddedJudge::new(
-                judge_id.clone(),
-                EmbeddedOptions { clamp: *clamp },
-            )),
+            JudgeConfig::Embedded { options } => {
+                Arc::new(EmbeddedJudge::new(judge_id.clone(), *options))
+            }
+            JudgeConfig::Onnx(options) => {
+                let Files::Disk = self.files else {
+                    bail!("judges.{judge_id}.dir: a model is read from a disk");
+                };
+                onnx::open(judge_id, options).with_context(|| format!("judges.{judge_id}.dir"))?
+            }
             JudgeConfig::Remote { options, spend } => {
                 self.remote.judge(judge_id, options, spend)?
             }
@@ -214,29 +226,36 @@ impl Builder<'_> {
             judge.ok_or_else(|| anyhow!("profiles.{name}: judge `{id}` is not configured"))
         };
         let metrics = || Arc::clone(self.metrics);
-        let atomic = match &options.atomic {
-            AtomicBinding::One(id) => {
-                self.metrics.judge_bound(id, JudgeRole::Atomic);
-                Composite::of(judge(id)?, metrics())
-            }
-            AtomicBinding::ByDimension(ids) => {
-                for (_, id) in ids.iter() {
-                    judge(id)?;
-                    self.metrics.judge_bound(id, JudgeRole::Atomic);
+        let composite = |binding: &AtomicBinding, role| -> anyhow::Result<Composite> {
+            Ok(match binding {
+                AtomicBinding::One(id) => {
+                    self.metrics.judge_bound(id, role);
+                    Composite::of(judge(id)?, metrics())
                 }
-                let judges =
-                    DimensionMap::from_fn(|dimension| Arc::clone(&judges[&ids[dimension]]));
-                Composite::by_dimension(&judges, metrics())
-            }
+                AtomicBinding::ByDimension(ids) => {
+                    for (_, id) in ids.iter() {
+                        judge(id)?;
+                        self.metrics.judge_bound(id, role);
+                    }
+                    let judges =
+                        DimensionMap::from_fn(|dimension| Arc::clone(&judges[&ids[dimension]]));
+                    Composite::by_dimension(&judges, metrics())
+                }
+            })
         };
-        let fallback = options.fallback.as_ref().map(judge).transpose()?;
-        if let Some(id) = &options.fallback {
-            self.metrics.judge_bound(id, JudgeRole::Fallback);
-        }
+        let atomic = composite(&options.atomic, JudgeRole::Atomic)?;
+        let fallback = match &options.fallback {
+            Some(id) => {
+                let binding = AtomicBinding::One(id.clone());
+                let whole = bindings::whole(name, &binding, judges)?;
+                Some(composite(&whole, JudgeRole::Fallback)?)
+            }
+            None => None,
+        };
         Ok(Profile {
             name: name.clone(),
             atomic,
-            fallback: fallback.map(|judge| Composite::of(judge, metrics())),
+            fallback,
             fallback_mode: options.fallback_mode,
             on_atomic_error: options.on_atomic_error,
             policy,

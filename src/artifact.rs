@@ -6,6 +6,7 @@ pub mod bounded;
 pub mod digest;
 pub mod gate_rules;
 pub mod lines;
+pub mod model_folder;
 pub mod policy;
 pub mod pricing;
 pub mod replace;

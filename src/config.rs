@@ -229,12 +229,12 @@ impl Config {
                 fallback.filter(|fallback| *fallback != atomic),
             ];
             for (judge, thresholds) in asked.into_iter().flatten() {
-                let (Some(JudgeConfig::Embedded { clamp }), Some(pair)) =
+                let (Some(JudgeConfig::Embedded { options }), Some(pair)) =
                     (self.judges.get(judge), thresholds)
                 else {
                     continue;
                 };
-                let (low, high) = (clamp.low(), clamp.high());
+                let (low, high) = (options.clamp.low(), options.clamp.high());
                 if low <= pair.fail_at() || pair.pass_at() <= high {
                     warnings.push(format!(
                         "policy `{}`: dimensions.{dimension}: fail_at = `{}` and pass_at = `{}` decide by guesses of \

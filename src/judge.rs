@@ -10,6 +10,7 @@ pub mod composite;
 pub mod decision;
 pub mod egress;
 pub mod embedded;
+pub mod onnx;
 pub mod openai_decisions;
 pub mod openai_logprobs;
 pub mod prompt;
@@ -72,6 +73,8 @@ vocabulary! {
         Anthropic = "anthropic",
         /// The lexical judge inside the program.
         Embedded = "embedded",
+        /// A model of the user's own inside the program.
+        Onnx = "onnx",
         /// Answers recorded in a file.
         Replay = "replay",
     }

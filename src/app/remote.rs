@@ -44,7 +44,9 @@ impl<'a> Remote<'a> {
     ) -> anyhow::Result<Self> {
         let is_capped = config.judges.values().any(|judge| match judge {
             JudgeConfig::Remote { spend, .. } => !spend.is_unlimited(),
-            JudgeConfig::Embedded { .. } | JudgeConfig::Replay { .. } => false,
+            JudgeConfig::Embedded { .. } | JudgeConfig::Onnx(_) | JudgeConfig::Replay { .. } => {
+                false
+            }
         });
         #[expect(clippy::disallowed_methods, reason = "caps go by days of UTC")]
         let clock = Arc::new(SystemTime::now);
@@ -85,7 +87,10 @@ impl<'a> Remote<'a> {
             )?);
         }
         Ok(match &self.cache {
-            Some(cache) if options.cache => Arc::new(Cached::new(judge, Arc::clone(cache))),
+            Some(cache) if options.cache => {
+                let cached = Cached::new(judge, Arc::clone(cache));
+                Arc::new(cached.by_statements(options.view.max_statements))
+            }
             Some(_) | None => judge,
         })
     }

@@ -14,7 +14,8 @@ use crate::domain::Vocabulary as _;
 use crate::domain::probability::Probability;
 use crate::domain::trace::JudgeId;
 use crate::judge::JudgeType;
-use crate::judge::embedded::Clamp;
+use crate::judge::embedded::{Clamp, EmbeddedOptions};
+use crate::judge::onnx::OnnxOptions;
 use crate::judge::remote::RemoteOptions;
 use crate::judge::replay::{ReplayMatch, ReplayOptions};
 
@@ -26,9 +27,11 @@ pub const EMBEDDED: &str = "embedded";
 pub enum JudgeConfig {
     /// The lexical judge inside the program.
     Embedded {
-        /// The bounds of what it guesses at.
-        clamp: Clamp,
+        /// How it judges.
+        options: EmbeddedOptions,
     },
+    /// A model of the user's own.
+    Onnx(OnnxOptions),
     /// A judge over HTTP.
     Remote {
         /// Where it is and how it is asked.
@@ -50,6 +53,7 @@ impl JudgeConfig {
     pub fn judge_type(&self) -> JudgeType {
         match self {
             Self::Embedded { .. } => JudgeType::Embedded,
+            Self::Onnx(_) => JudgeType::Onnx,
             Self::Remote { options, .. } => options.wire.judge_type(),
             Self::Replay { .. } => JudgeType::Replay,
         }
@@ -58,8 +62,8 @@ impl JudgeConfig {
 
 /// The judges without any configuration.
 pub(super) fn default_judges() -> BTreeMap<JudgeId, JudgeConfig> {
-    let clamp = Clamp::default();
-    BTreeMap::from([(JudgeId::from(EMBEDDED), JudgeConfig::Embedded { clamp })])
+    let options = EmbeddedOptions::default();
+    BTreeMap::from([(JudgeId::from(EMBEDDED), JudgeConfig::Embedded { options })])
 }
 
 /// Reads every `[judges.NAME]` that can be read.
@@ -68,6 +72,7 @@ pub(super) fn judges(reader: &mut Reader<'_, '_>, judges: &mut BTreeMap<JudgeId,
         reader.name(&["judges", &name]);
         let judge = match judge_type(reader, &name) {
             Some(JudgeType::Embedded) => embedded(reader, &name),
+            Some(JudgeType::Onnx) => onnx(reader, &name),
             Some(JudgeType::Replay) => replay(reader, &name),
             Some(
                 over_http @ (JudgeType::SystemOne
@@ -117,8 +122,32 @@ fn judge_type(reader: &mut Reader<'_, '_>, name: &str) -> Option<JudgeType> {
 
 fn embedded(reader: &mut Reader<'_, '_>, name: &str) -> Option<JudgeConfig> {
     let written = reader.section::<raw::Embedded>(&["judges", name])?;
+    let mut options = EmbeddedOptions {
+        clamp: clamp(reader, name, written.clamp),
+        ..EmbeddedOptions::default()
+    };
+    if let Some(detect_abstention) = written.detect_abstention {
+        options.detect_abstention = detect_abstention;
+    }
+    Some(JudgeConfig::Embedded { options })
+}
+
+fn onnx(reader: &mut Reader<'_, '_>, name: &str) -> Option<JudgeConfig> {
+    let written = reader.section::<raw::Onnx>(&["judges", name])?;
+    let clamp = clamp(reader, name, written.clamp);
+    let path = ["judges", name, "dir"];
+    let Some(dir) = written.dir else {
+        reader.problem(&path, "missing; the folder of the model");
+        return None;
+    };
+    let dir = reader.file(&path, &dir);
+    Some(JudgeConfig::Onnx(OnnxOptions { dir, clamp }))
+}
+
+/// The bounds of guesses, as they are written.
+fn clamp(reader: &mut Reader<'_, '_>, name: &str, written: Option<[f64; 2]>) -> Clamp {
     let mut clamp = Clamp::default();
-    if let Some([low, high]) = written.clamp {
+    if let Some([low, high]) = written {
         let pair = Probability::try_from(low)
             .ok()
             .zip(Probability::try_from(high).ok());
@@ -130,7 +159,7 @@ fn embedded(reader: &mut Reader<'_, '_>, name: &str) -> Option<JudgeConfig> {
             ),
         }
     }
-    Some(JudgeConfig::Embedded { clamp })
+    clamp
 }
 
 fn replay(reader: &mut Reader<'_, '_>, name: &str) -> Option<JudgeConfig> {

@@ -14,6 +14,7 @@ use super::judges::JudgeConfig;
 use super::profiles::{AtomicBinding, PolicyRef, ProfileConfig};
 use crate::artifact::digest::sha256_hex;
 use crate::domain::probability::Probability;
+use crate::judge::embedded::Clamp;
 use crate::server::options::{Listen, TlsOptions};
 
 impl Config {
@@ -120,9 +121,13 @@ fn print_tls(out: &mut Lines, tls: &TlsOptions) {
 fn print_judge(out: &mut Lines, section: &str, judge: &JudgeConfig) {
     out.text("type", judge.judge_type());
     match judge {
-        JudgeConfig::Embedded { clamp } => {
-            let (low, high) = (number(clamp.low()), number(clamp.high()));
-            out.line("clamp", format_args!("[{low}, {high}]"));
+        JudgeConfig::Embedded { options } => {
+            print_clamp(out, options.clamp);
+            out.line("detect_abstention", options.detect_abstention);
+        }
+        JudgeConfig::Onnx(options) => {
+            out.line("dir", path(&options.dir));
+            print_clamp(out, options.clamp);
         }
         JudgeConfig::Remote { options, spend } => remote::print(out, section, options, spend),
         JudgeConfig::Replay { file, options } => {
@@ -132,6 +137,11 @@ fn print_judge(out: &mut Lines, section: &str, judge: &JudgeConfig) {
             out.line("simulate_latency", options.simulate_latency);
         }
     }
+}
+
+fn print_clamp(out: &mut Lines, clamp: Clamp) {
+    let (low, high) = (number(clamp.low()), number(clamp.high()));
+    out.line("clamp", format_args!("[{low}, {high}]"));
 }
 
 fn print_profile(out: &mut Lines, profile: &ProfileConfig) {

@@ -81,6 +81,17 @@ pub(super) struct Embedded {
     #[serde(rename = "type")]
     _tag: IgnoredAny,
     pub(super) clamp: Option<[f64; 2]>,
+    pub(super) detect_abstention: Option<bool>,
+}
+
+/// The tag was read before; it is named here so that it is a known key.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Onnx {
+    #[serde(rename = "type")]
+    _tag: IgnoredAny,
+    pub(super) dir: Option<String>,
+    pub(super) clamp: Option<[f64; 2]>,
 }
 
 /// The tag was read before; it is named here so that it is a known key.

@@ -42,7 +42,10 @@ impl Config {
         bound.extend(&profile.fallback);
         let is_live = |id: &&JudgeId| match self.judges.get(*id) {
             Some(JudgeConfig::Remote { .. }) => true,
-            Some(JudgeConfig::Embedded { .. } | JudgeConfig::Replay { .. }) | None => false,
+            Some(
+                JudgeConfig::Embedded { .. } | JudgeConfig::Onnx(_) | JudgeConfig::Replay { .. },
+            )
+            | None => false,
         };
         bound.into_iter().filter(is_live).cloned().collect()
     }

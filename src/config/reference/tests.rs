@@ -11,6 +11,7 @@ const OVER_HTTP: &str = "base_url = 'https://judge.example.com'\nmodel = 'm'\n";
 fn section_of(judge_type: JudgeType) -> &'static str {
     match judge_type {
         JudgeType::Embedded => "judges.embedded",
+        JudgeType::Onnx => "judges.model",
         JudgeType::Replay => "judges.recorded",
         JudgeType::SystemOne
         | JudgeType::OpenAiDecisions
@@ -102,6 +103,7 @@ fn every_key_is_explained() {
 #[test]
 fn the_documented_defaults_hold() {
     let mut text = "[judges.recorded]\ntype = 'replay'\nfile = 'r'\n".to_owned();
+    text += "[judges.model]\ntype = 'onnx'\ndir = 'd'\n";
     for judge_type in ["systemone", "openai_logprobs", "chat"] {
         text += &format!("[judges.{judge_type}]\ntype = '{judge_type}'\n{OVER_HTTP}");
     }
