@@ -3,6 +3,7 @@
 //! One run writes one line a row ([`rows`]); a report is made from such lines alone ([`summary`]), in any order, so that
 //! shards, concurrency and resumption change no bit of it.
 
+pub mod bench;
 pub mod dry_run;
 pub mod gate;
 pub mod merge;

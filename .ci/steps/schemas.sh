@@ -5,6 +5,8 @@ schemas() {
     check_schema dataset good fixtures/traces/*.jsonl
     check_schema replay good fixtures/replays/*.jsonl
     check_schema verdict good "$work/verdicts.jsonl"
+    tr -d '\n' <docs/embedded-bench.json >"$work/bench.jsonl"
+    check_schema bench good "$work/bench.jsonl"
 
     local invalid=fixtures/datasets/invalid
     sed -n 2p "$invalid/unknown-field.jsonl" >"$work/bad-traces.jsonl"

@@ -1,6 +1,9 @@
-//! `judges check` and `judges stability`: what the configured judges are worth before anything depends on them.
+//! `judges check`, `judges stability` and `judges bench`: what the configured judges are worth before anything depends on
+//! them; and `judges fit`: the model of the embedded judge.
 
+mod bench;
 mod check;
+mod fit;
 mod needle;
 mod report;
 mod samples;
@@ -25,14 +28,20 @@ use crate::judge::{Answer, Ask, CallContext, Judge, JudgeError};
 pub(super) enum Command {
     /// Asks every judge about two bundled traces, and tells what it can do, what it costs and what is wrong.
     Check(check::Args),
+    /// Fits the model of the embedded judge to labelled datasets.
+    Fit(fit::Args),
     /// Asks a judge about each trace of a file again and again, and tells how far its answers differ.
     Stability(stability::Args),
+    /// Measures a judge on labelled data sets, alone and under a policy.
+    Bench(bench::Args),
 }
 
 pub(super) async fn run(command: Command) -> anyhow::Result<End> {
     match command {
         Command::Check(args) => check::run(args).await,
+        Command::Fit(args) => fit::run(&args),
         Command::Stability(args) => stability::run(args).await,
+        Command::Bench(args) => bench::run(args).await,
     }
 }
 

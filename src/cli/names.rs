@@ -86,6 +86,8 @@ vocabulary! {
         Verdict = "verdict",
         /// A report of an evaluation.
         Report = "report",
+        /// A judge on labelled data sets.
+        Bench = "bench",
     }
 }
 

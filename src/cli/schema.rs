@@ -9,12 +9,13 @@ use super::{End, output};
 use crate::artifact::replay::ReplayRow;
 use crate::artifact::verdict::VerdictRow;
 use crate::dataset::record::Record;
+use crate::report::bench::Bench;
 use crate::report::model::Report;
 
 /// Prints a schema.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Of what: dataset, replay, verdict or report.
+    /// Of what: dataset, replay, verdict, report or bench.
     name: SchemaName,
 }
 
@@ -29,6 +30,7 @@ fn schema(name: SchemaName) -> Schema {
         SchemaName::Replay => without_null(schemars::schema_for!(ReplayRow)),
         SchemaName::Verdict => without_null(schemars::schema_for!(VerdictRow)),
         SchemaName::Report => schemars::schema_for!(Report),
+        SchemaName::Bench => schemars::schema_for!(Bench),
     }
 }
 

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, anyhow};
 
 use crate::app::{self, App};
+use crate::artifact::policy::{self, PolicySnapshot};
 use crate::client::{self, CertificateFiles};
+use crate::config::judges::JudgeConfig;
 use crate::config::{self, Config, Overrides, config_file, environment};
 use crate::server::credentials::Credentials;
 
@@ -131,6 +133,27 @@ pub(super) fn build_server(config: &Config) -> anyhow::Result<App> {
     }
 }
 
-fn read(path: &Path) -> anyhow::Result<String> {
+/// A server turns away what would wait for long; an evaluation has time, so every request waits for its turn.
+pub(super) fn wait_for_turns(config: &mut Config) {
+    for judge in config.judges.values_mut() {
+        if let JudgeConfig::Remote { options, .. } = judge {
+            options.endpoint.concurrency.max_queued = usize::MAX;
+        }
+    }
+}
+
+/// A built-in policy by its name, or the one in a file.
+pub(super) fn policy(name: &str) -> anyhow::Result<PolicySnapshot> {
+    if let Some(built_in) = policy::built_in(name) {
+        return Ok(built_in?);
+    }
+    let known = policy::BUILT_IN.map(|(known, _)| known).join(", ");
+    let text = read(Path::new(name))
+        .with_context(|| format!("`{name}` is neither a built-in policy ({known}) nor a file"))?;
+    Ok(policy::read(name, &text)?)
+}
+
+/// The text of a file.
+pub(super) fn read(path: &Path) -> anyhow::Result<String> {
     fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()))
 }

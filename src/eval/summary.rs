@@ -7,7 +7,7 @@
 mod component;
 mod compared;
 mod diagnosis;
-mod measured;
+pub(in crate::eval) mod measured;
 mod mode;
 mod plot;
 pub(in crate::eval) mod row;

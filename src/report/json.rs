@@ -1,5 +1,8 @@
 //! A report as JSON: canonical bytes out, strict and versioned in.
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
 use super::model::{Report, SCHEMA_VERSION};
 
 /// Why a file is no report.
@@ -14,12 +17,14 @@ pub enum ReportError {
         message: String,
     },
     /// It is of another version.
-    #[error("{file}: schema_version is `{found}`; this program reads {SCHEMA_VERSION}")]
+    #[error("{file}: schema_version is `{found}`; this program reads {known}")]
     Version {
         /// The file.
         file: String,
         /// Its version.
         found: u64,
+        /// The version that is read.
+        known: u32,
     },
 }
 
@@ -27,7 +32,12 @@ pub enum ReportError {
 ///
 /// What holds no other list or object stands on one line, so that a difference of two reports is a difference of lines.
 pub fn write(report: &Report) -> serde_json::Result<String> {
-    let text = serde_json::to_string_pretty(report)?;
+    document(report)
+}
+
+/// The same for anything.
+pub(super) fn document(value: &impl Serialize) -> serde_json::Result<String> {
+    let text = serde_json::to_string_pretty(value)?;
     Ok(joined(&text))
 }
 
@@ -63,6 +73,16 @@ fn joined(text: &str) -> String {
 
 /// Reads a report and refuses what is not exactly one.
 pub fn read(file: &str, text: &str) -> Result<Report, ReportError> {
+    versioned(file, text, SCHEMA_VERSION, "report")
+}
+
+/// Reads what has a version, as `what` names it.
+pub(super) fn versioned<T: DeserializeOwned>(
+    file: &str,
+    text: &str,
+    known: u32,
+    what: &str,
+) -> Result<T, ReportError> {
     let malformed = |error: serde_json::Error| ReportError::Malformed {
         file: file.to_owned(),
         message: error.to_string(),
@@ -72,17 +92,18 @@ pub fn read(file: &str, text: &str) -> Result<Report, ReportError> {
         .get("schema_version")
         .and_then(serde_json::Value::as_u64)
     {
-        Some(version) if version == u64::from(SCHEMA_VERSION) => (),
+        Some(version) if version == u64::from(known) => (),
         Some(found) => {
             return Err(ReportError::Version {
                 file: file.to_owned(),
                 found,
+                known,
             });
         }
         None => {
             return Err(ReportError::Malformed {
                 file: file.to_owned(),
-                message: "schema_version: missing; this is not a report".to_owned(),
+                message: format!("schema_version: missing; this is not a {what}"),
             });
         }
     }

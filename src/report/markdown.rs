@@ -103,7 +103,21 @@ fn section(text: &mut String, section: &Section) {
     }
 }
 
+/// Adds a table with as many rows as a comment has room for.
 fn table(text: &mut String, table: &Table) {
+    rows(text, table, MOST_ROWS);
+    let more = table.rows.len().saturating_sub(MOST_ROWS);
+    if more != 0 {
+        let more = shown::count(more as u64);
+        line(
+            text,
+            &format!("\n{more} more rows stand in the page and in the JSON."),
+        );
+    }
+}
+
+/// Adds a table with so many of its rows.
+pub(super) fn rows(text: &mut String, table: &Table, most: usize) {
     let row = |text: &mut String, cells: &mut dyn Iterator<Item = String>| {
         let cells: Vec<_> = cells.collect();
         line(text, &format!("| {} |", cells.join(" | ")));
@@ -119,16 +133,8 @@ fn table(text: &mut String, table: &Table) {
             .iter()
             .map(|column| if column.is_number { "---:" } else { "---" }.to_owned()),
     );
-    for cells in table.rows.iter().take(MOST_ROWS) {
+    for cells in table.rows.iter().take(most) {
         row(text, &mut cells.iter().map(cell));
-    }
-    let more = table.rows.len().saturating_sub(MOST_ROWS);
-    if more != 0 {
-        let more = shown::count(more as u64);
-        line(
-            text,
-            &format!("\n{more} more rows stand in the page and in the JSON."),
-        );
     }
 }
 
@@ -179,7 +185,8 @@ fn longest_run(text: &str) -> usize {
     text.split(|c| c != '`').map(str::len).max().unwrap_or(0)
 }
 
-fn line(text: &mut String, line: &str) {
+/// Adds a line.
+pub(super) fn line(text: &mut String, line: &str) {
     text.push_str(line);
     text.push('\n');
 }

@@ -79,7 +79,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<End> {
 fn remote<'a>(config: &'a Config, judge: &dyn Judge) -> Option<&'a RemoteOptions> {
     match config.judges.get(&judge.info().judge_id)? {
         JudgeConfig::Remote { options, .. } => Some(options),
-        JudgeConfig::Embedded { .. } | JudgeConfig::Replay { .. } => None,
+        JudgeConfig::Embedded { .. } | JudgeConfig::Onnx(_) | JudgeConfig::Replay { .. } => None,
     }
 }
 

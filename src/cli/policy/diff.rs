@@ -1,13 +1,9 @@
 //! `policy diff`: recorded judgments under two policies.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::Context as _;
-
-use crate::artifact::policy::{self, PolicySnapshot};
 use crate::artifact::pricing;
-use crate::cli::{End, output};
+use crate::cli::{End, output, settings};
 use crate::dataset::load::DatasetError;
 use crate::eval::what_if::data::Dataset;
 use crate::eval::what_if::{Roles, WhatIf, WhatIfError, compare};
@@ -47,9 +43,14 @@ pub(in crate::cli) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<End> {
-    let (before, after) = (policy(&args.before)?, policy(&args.after)?);
+    let (before, after) = (
+        settings::policy(&args.before)?,
+        settings::policy(&args.after)?,
+    );
     let prices = match &args.pricing {
-        Some(file) => Some(pricing::read(&file.display().to_string(), &text(file)?)?.table),
+        Some(file) => {
+            Some(pricing::read(&file.display().to_string(), &settings::read(file)?)?.table)
+        }
         None => None,
     };
     let data = match args.data.as_deref().map(Dataset::read) {
@@ -89,18 +90,4 @@ pub(super) fn run(args: &Args) -> anyhow::Result<End> {
         }
         Err(error) => Err(error.into()),
     }
-}
-
-fn policy(name: &str) -> anyhow::Result<PolicySnapshot> {
-    if let Some(built_in) = policy::built_in(name) {
-        return Ok(built_in?);
-    }
-    let known = policy::BUILT_IN.map(|(known, _)| known).join(", ");
-    let text = text(Path::new(name))
-        .with_context(|| format!("`{name}` is neither a built-in policy ({known}) nor a file"))?;
-    Ok(policy::read(name, &text)?)
-}
-
-fn text(file: &Path) -> anyhow::Result<String> {
-    fs::read_to_string(file).with_context(|| format!("cannot read `{}`", file.display()))
 }

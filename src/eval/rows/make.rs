@@ -121,7 +121,8 @@ fn of_role(calls: &[JudgeCall], role: JudgeRole) -> Vec<&JudgeCall> {
     calls.iter().filter(|call| call.role == role).collect()
 }
 
-fn labels(expected: &Expected, record: &Record) -> Labels {
+/// The labels of a row, those of chunks by their order.
+pub(in crate::eval) fn labels(expected: &Expected, record: &Record) -> Labels {
     let mut whole = BTreeMap::new();
     let mut chunks = Vec::new();
     let mut label = |dimension, value: Option<bool>| {

@@ -11,19 +11,19 @@ use crate::stats::tally::Tally;
 use crate::stats::{Absent, calibration, interval, selective};
 
 /// Bins of every reliability table.
-pub(super) const BIN_COUNT: u32 = 10;
+pub(in crate::eval) const BIN_COUNT: u32 = 10;
 /// Where log loss is clipped.
 pub(super) const LOG_LOSS_EPSILON: f64 = 1e-15;
 /// The level of every interval.
-pub(super) const LEVEL: f64 = 0.95;
+pub(in crate::eval) const LEVEL: f64 = 0.95;
 /// Where a probability alone counts as true.
 pub(super) const DECISION_THRESHOLD: f64 = 0.5;
 /// Resamples of the paired bootstrap.
 pub(super) const BOOTSTRAP_REPLICATES: u32 = 2000;
 /// Draws for the noise floor of ECE.
-pub(super) const NOISE_FLOOR_DRAWS: u32 = 1000;
+pub(in crate::eval) const NOISE_FLOOR_DRAWS: u32 = 1000;
 /// The seed of every generator.
-pub(super) const SEED: u64 = 20_240_229;
+pub(in crate::eval) const SEED: u64 = 20_240_229;
 /// Confidences whose coverage and risk are listed.
 const THRESHOLDS: [f64; 7] = [0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0];
 /// The most points that a curve is written with.
@@ -41,7 +41,7 @@ pub(super) enum Detail {
 }
 
 /// The share of `part` in `whole`.
-pub(super) fn share(part: u64, whole: u64) -> Result<f64, Absent> {
+pub(in crate::eval) fn share(part: u64, whole: u64) -> Result<f64, Absent> {
     if whole == 0 {
         Err(Absent::Empty)
     } else {
@@ -50,7 +50,7 @@ pub(super) fn share(part: u64, whole: u64) -> Result<f64, Absent> {
 }
 
 /// A share of rows.
-pub(super) fn proportion(part: u64, whole: u64) -> Measure {
+pub(in crate::eval) fn proportion(part: u64, whole: u64) -> Measure {
     Measure::of(share(part, whole)).within(interval::wilson(part, whole, LEVEL).ok())
 }
 

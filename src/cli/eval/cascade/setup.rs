@@ -72,7 +72,7 @@ impl Setup {
             bail!("{}", refusal(&name, &live, args.replay.as_deref()));
         }
         let narrowest = narrowest(&config, &asked);
-        wait_for_turns(&mut config);
+        settings::wait_for_turns(&mut config);
         Ok(Self {
             app: settings::build(&config)?,
             live: live.into_iter().collect(),
@@ -112,7 +112,9 @@ impl Setup {
     pub(super) fn remote(&self, judge_id: &JudgeId) -> Option<RemoteOptions> {
         match self.config.judges.get(judge_id)? {
             JudgeConfig::Remote { options, .. } => Some((**options).clone()),
-            JudgeConfig::Embedded { .. } | JudgeConfig::Replay { .. } => None,
+            JudgeConfig::Embedded { .. } | JudgeConfig::Onnx(_) | JudgeConfig::Replay { .. } => {
+                None
+            }
         }
     }
 
@@ -178,7 +180,9 @@ impl Setup {
     pub(super) fn inputs(&self, data: &Path) -> anyhow::Result<Inputs> {
         let replayed = self.config.judges.values().filter_map(|judge| match judge {
             JudgeConfig::Replay { file, .. } => Some(file.clone()),
-            JudgeConfig::Embedded { .. } | JudgeConfig::Remote { .. } => None,
+            JudgeConfig::Embedded { .. } | JudgeConfig::Onnx(_) | JudgeConfig::Remote { .. } => {
+                None
+            }
         });
         Inputs::of(replayed.chain([data.to_owned()]))
     }
@@ -233,7 +237,8 @@ fn asked(profile: &ProfileConfig, modes: &[Mode]) -> BTreeSet<JudgeId> {
 fn live(config: &Config, asked: &BTreeSet<JudgeId>) -> Vec<JudgeId> {
     let is_live = |id: &&JudgeId| match config.judges.get(*id) {
         Some(JudgeConfig::Remote { .. }) => true,
-        Some(JudgeConfig::Embedded { .. } | JudgeConfig::Replay { .. }) | None => false,
+        Some(JudgeConfig::Embedded { .. } | JudgeConfig::Onnx(_) | JudgeConfig::Replay { .. })
+        | None => false,
     };
     asked.iter().filter(is_live).cloned().collect()
 }
@@ -244,18 +249,9 @@ fn narrowest(config: &Config, asked: &BTreeSet<JudgeId>) -> Option<(JudgeId, usi
         JudgeConfig::Remote { options, .. } => {
             Some((id.clone(), options.endpoint.concurrency.max_in_flight))
         }
-        JudgeConfig::Embedded { .. } | JudgeConfig::Replay { .. } => None,
+        JudgeConfig::Embedded { .. } | JudgeConfig::Onnx(_) | JudgeConfig::Replay { .. } => None,
     });
     limits.min_by_key(|(_, most)| *most)
-}
-
-/// A server turns away what would wait for long; an evaluation has time, so every request waits for its turn.
-fn wait_for_turns(config: &mut Config) {
-    for judge in config.judges.values_mut() {
-        if let JudgeConfig::Remote { options, .. } = judge {
-            options.endpoint.concurrency.max_queued = usize::MAX;
-        }
-    }
 }
 
 fn refusal(profile: &ProfileName, live: &[JudgeId], replay: Option<&Path>) -> String {
