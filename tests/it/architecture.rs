@@ -147,7 +147,7 @@ const MODULES: [(&str, &[&str]); 18] = [
 ];
 
 /// External crates that only some modules may name.
-const EXTERNAL: [(&str, &[&str]); 38] = [
+const EXTERNAL: [(&str, &[&str]); 42] = [
     ("tonic", &["rpc", "server", "client"]),
     ("tonic_health", &["server", "client"]),
     ("tonic_reflection", &["server"]),
@@ -162,6 +162,7 @@ const EXTERNAL: [(&str, &[&str]); 38] = [
     ("tracing_subscriber", &["telemetry"]),
     ("sha2", &["artifact"]),
     ("statrs", &["stats"]),
+    ("libm", &["stats", "judge"]),
     ("minijinja", &["report"]),
     ("indicatif", &["cli"]),
     ("toml", &["artifact", "config"]),
@@ -186,6 +187,9 @@ const EXTERNAL: [(&str, &[&str]); 38] = [
     ("governor", &["judge"]),
     ("backon", &["judge"]),
     ("moka", &["judge"]),
+    ("rten", &["judge"]),
+    ("rten_tensor", &["judge"]),
+    ("tokenizers", &["judge"]),
     ("prost_reflect", &["rpc"]),
     ("uuid", &["rpc", "server"]),
     ("sd_notify", &["server"]),

@@ -3,6 +3,9 @@
 //! The obedient judge reads a prompt as a naive model would: it takes what stands outside of the data block for its
 //! orders, believes in the first closing line, and acts on tokens, tags and hidden letters wherever they stand bare.
 
+/// The judge that reads no prompt.
+mod embedded;
+
 use std::fs;
 use std::sync::Arc;
 
@@ -22,7 +25,7 @@ use judge_cascade::judge::prompt::Fence;
 use judge_cascade::judge::remote::Wire;
 use judge_cascade::policy;
 use judge_cascade::text::injection::speaks_to_the_judge;
-use judge_cascade::text::sentences::statements;
+use judge_cascade::text::statements::statements;
 use serde_json::{Map, Value, json};
 
 use crate::chat::{ID, ask, egress, in_memory, metrics, options};

@@ -12,6 +12,8 @@ mod architecture;
 mod attacks;
 /// Who may call, and what callers are told.
 mod auth;
+/// Judges on labelled data sets.
+mod bench;
 /// Answers that are kept, and those that never are.
 mod cache;
 /// What a broken judge can and cannot do.
@@ -38,8 +40,12 @@ mod egress;
 mod evaluation;
 /// The embedded judge as a caller sees it.
 mod embedded;
+/// What the embedded judge may and may not let pass.
+mod lexical;
 /// The files that the project ships.
 mod fixtures;
+/// Models of the user's own.
+mod onnx;
 /// The seed's nine rows.
 mod parity;
 /// The style of the API.
@@ -56,6 +62,8 @@ mod upstream;
 mod server;
 /// Caps on what judges cost.
 mod spend;
+/// Statements in, statements out.
+mod statements;
 /// Licences, versions and sources of what this is built from.
 mod supply_chain;
 mod support;

@@ -17,6 +17,9 @@ fn deny() -> toml::Table {
     read("deny.toml").parse().unwrap()
 }
 
+/// The features with which this is built; what others bring need not be on this machine.
+const FEATURES: &str = if cfg!(feature = "onnx") { "onnx" } else { "" };
+
 /// What cargo says, without a network.
 fn cargo(args: &[&str]) -> String {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
@@ -49,6 +52,8 @@ fn packages() -> Vec<Package> {
         "1",
         "--filter-platform",
         host.unwrap(),
+        "--features",
+        FEATURES,
     ]);
     let metadata: Value = serde_json::from_str(&metadata).unwrap();
     let tree = cargo(&[
@@ -59,6 +64,8 @@ fn packages() -> Vec<Package> {
         "none",
         "--format",
         "{p}",
+        "--features",
+        FEATURES,
     ]);
     let built: BTreeSet<&str> = tree
         .lines()
